@@ -1,0 +1,33 @@
+# A folder under src/ is a library: its *.cc without *_test.cc, and beside it a test program made of
+# its *_test.cc. What it may include is what it names under USES, and nothing else.
+
+add_library(syndrome_options INTERFACE)
+target_include_directories(syndrome_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(syndrome_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Werror
+  # SSE4.2 has the unsigned maximum that the clocks are made of; every x86-64 since 2009 has it.
+  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>)
+target_compile_definitions(syndrome_options INTERFACE SYNDROME_VERSION="${PROJECT_VERSION}")
+
+# syndrome_folder(NAME USES lib…): defines syndrome_NAME and, with tests, syndrome_NAME_test.
+function(syndrome_folder name)
+  cmake_parse_arguments(ARG "" "" "USES;TEST_USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(syndrome_${name} STATIC ${sources})
+    target_link_libraries(syndrome_${name} PUBLIC syndrome_options ${ARG_USES})
+  else()
+    add_library(syndrome_${name} INTERFACE)
+    target_link_libraries(syndrome_${name} INTERFACE syndrome_options ${ARG_USES})
+  endif()
+  if(BUILD_TESTING AND tests)
+    add_executable(syndrome_${name}_test ${tests})
+    target_link_libraries(syndrome_${name}_test
+      PRIVATE syndrome_${name} ${ARG_TEST_USES} GTest::gmock GTest::gtest_main)
+    gtest_discover_tests(syndrome_${name}_test DISCOVERY_TIMEOUT 60
+      PROPERTIES ENVIRONMENT "SYNDROME_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  endif()
+endfunction()

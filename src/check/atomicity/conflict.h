@@ -1,0 +1,86 @@
+// Which two events conflict, for conflict serializability: the one definition that the oracle, the
+// engines, the search for evidence and the verifier share.
+//
+// Two events e before f conflict when they are of the same thread, or
+//   variable      both access one variable and at least one of them writes (rmw writes)
+//   lock          e releases what f acquires: rel -> acq, rel -> acq_shared, rel_shared -> acq
+//   fork, join    e forks f's thread; f joins e's thread
+//   barrier       e arrives and f leaves in the same round of one barrier
+//   semaphore     e posts what f waits for
+//   condition     e signals or broadcasts what f has waited for
+// Nested begin, end, acquire and release count for thread order only. Memory, function and thread
+// start or stop events too.
+//
+// A transaction is an outermost block of one thread, or a single event outside of every block.
+
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "event/event.h"
+
+namespace syndrome::check {
+
+/// Tells the rounds of barriers apart. An arrival joins the open round of its barrier; the first
+/// leave of a round closes it; a thread leaves the round in which it last arrived.
+class BarrierRounds {
+ public:
+  std::uint64_t arrive(ThreadId thread, BarrierId barrier) {
+    State& state = states_[barrier];
+    if (state.closed) {
+      ++state.round;
+      state.closed = false;
+    }
+    state.arrived[thread] = state.round;
+    return state.round;
+  }
+
+  std::uint64_t leave(ThreadId thread, BarrierId barrier) {
+    State& state = states_[barrier];
+    const std::uint64_t round = state.arrived[thread];
+    if (round == state.round) state.closed = true;
+    return round;
+  }
+
+ private:
+  struct State {
+    std::uint64_t round = 1;
+    bool closed = false;
+    std::unordered_map<ThreadId, std::uint64_t> arrived;
+  };
+  std::unordered_map<BarrierId, State> states_;
+};
+
+[[nodiscard]] constexpr bool is_access(EventKind kind) {
+  return kind == EventKind::kRead || kind == EventKind::kWrite || kind == EventKind::kRmw;
+}
+[[nodiscard]] constexpr bool is_write(EventKind kind) {
+  return kind == EventKind::kWrite || kind == EventKind::kRmw;
+}
+
+/// Whether `e`, which comes first, conflicts with `f` of another thread. The rounds matter for
+/// barrier events only.
+[[nodiscard]] inline bool conflicts(const Event& e, const Event& f, std::uint64_t e_round = 0,
+                                    std::uint64_t f_round = 0) {
+  if (((e.flags | f.flags) & kDropped) != 0) return false;
+  // A nested event is still an event of its thread for fork and join.
+  if (e.kind == EventKind::kFork && e.child() == f.thread) return true;
+  if (f.kind == EventKind::kJoin && f.child() == e.thread) return true;
+  if (((e.flags | f.flags) & kNested) != 0) return false;
+  if (e.target != f.target) return false;
+  if (is_access(e.kind) && is_access(f.kind)) return is_write(e.kind) || is_write(f.kind);
+  switch (e.kind) {
+    case EventKind::kRelease:
+      return f.kind == EventKind::kAcquire || f.kind == EventKind::kAcquireShared;
+    case EventKind::kReleaseShared: return f.kind == EventKind::kAcquire;
+    case EventKind::kBarrierArrive: return f.kind == EventKind::kBarrierLeave && e_round == f_round;
+    case EventKind::kPost: return f.kind == EventKind::kWait;
+    case EventKind::kCondSignal:
+    case EventKind::kCondBroadcast: return f.kind == EventKind::kCondWait;
+    default: return false;
+  }
+}
+
+}  // namespace syndrome::check

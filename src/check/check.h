@@ -1,0 +1,44 @@
+// One requested check over one trace, as the driver (check/pass.h) sees it.
+//
+// A check takes every batch of a pass and says at the end whether it wants to see the trace again:
+// finding the evidence for a violation may take a second look, which clean traces never pay for.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "check/finding.h"
+#include "event/event.h"
+#include "event/names.h"
+
+namespace syndrome::check {
+
+struct Options {
+  std::string engine;  // of `atomicity`; empty: the default
+  bool first = false;  // stop at the first finding
+  bool all = false;    // every finding, not one for each combination of sites
+};
+
+class Check {
+ public:
+  virtual ~Check() = default;
+  Check() = default;
+  Check(const Check&) = delete;
+  Check& operator=(const Check&) = delete;
+
+  /// The next events of this pass, well-formed (trace/wellformed.h).
+  virtual void take(const Batch& batch, const Names& names) = 0;
+
+  /// No more events of this pass are wanted: the driver may stop reading when all checks say so.
+  [[nodiscard]] virtual bool satisfied() const { return false; }
+
+  /// The pass is over. Whether another pass over the same trace is wanted.
+  [[nodiscard]] virtual bool end_of_pass(const Names& names) = 0;
+
+  /// After the last pass. Called once.
+  [[nodiscard]] virtual CheckResult result() = 0;
+};
+
+}  // namespace syndrome::check

@@ -1,0 +1,168 @@
+// The vocabulary that every stage speaks: what can happen in a run of a threaded program.
+//
+// A trace is a sequence of events in one total order that respects each thread's program order.
+// An acquire is recorded after the real acquire, a release before the real release, so that the
+// order also respects the program's own synchronization.
+
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "event/ids.h"
+
+namespace syndrome {
+
+enum class EventKind : std::uint8_t {
+  // Accesses to a variable (Space::kVariable).
+  kRead,
+  kWrite,
+  kRmw,  // atomic read-modify-write: both a read and a write
+  // Locks (Space::kLock).
+  kAcquire,
+  kRelease,
+  kAcquireShared,
+  kReleaseShared,
+  // Threads (Space::kThread: the child).
+  kFork,
+  kJoin,
+  // Blocks (Space::kLabel, 0 when the trace gives none).
+  kBegin,
+  kEnd,
+  // Barriers (Space::kBarrier). All arrivals of a round come before every leave of it.
+  kBarrierArrive,
+  kBarrierLeave,
+  // Semaphores (Space::kSemaphore). A wait is recorded when it returns.
+  kPost,
+  kWait,
+  // Condition variables (Space::kCondition). A wait is recorded when it returns; the release and
+  // acquire of its mutex are events of their own.
+  kCondWait,
+  kCondSignal,
+  kCondBroadcast,
+  // The acting thread's own first and last event; no target.
+  kThreadStart,
+  kThreadStop,
+  // Memory (Space::kVariable): after kFree the same address is another variable.
+  kAlloc,
+  kFree,
+  // Functions (Space::kLabel); which of them are blocks is decided by the spec.
+  kEnter,
+  kExit,
+};
+inline constexpr std::size_t kEventKindCount = 24;
+
+/// The words of STD traces, which reports use too: "r", "w", "acq", … One for each kind, in order.
+inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames = {
+    "r",
+    "w",
+    "rmw",
+    "acq",
+    "rel",
+    "acq_shared",
+    "rel_shared",
+    "fork",
+    "join",
+    "begin",
+    "end",
+    "barrier_arrive",
+    "barrier_leave",
+    "post",
+    "wait",
+    "cond_wait",
+    "cond_signal",
+    "cond_broadcast",
+    "thread_start",
+    "thread_stop",
+    "alloc",
+    "free",
+    "enter",
+    "exit",
+};
+
+[[nodiscard]] constexpr std::string_view name_of(EventKind kind) {
+  return kEventKindNames[static_cast<std::size_t>(kind)];
+}
+
+/// Where the target of an event of this kind has its name; none for thread start and stop.
+[[nodiscard]] constexpr std::optional<Space> target_space(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRead:
+    case EventKind::kWrite:
+    case EventKind::kRmw:
+    case EventKind::kAlloc:
+    case EventKind::kFree: return Space::kVariable;
+    case EventKind::kAcquire:
+    case EventKind::kRelease:
+    case EventKind::kAcquireShared:
+    case EventKind::kReleaseShared: return Space::kLock;
+    case EventKind::kFork:
+    case EventKind::kJoin: return Space::kThread;
+    case EventKind::kBegin:
+    case EventKind::kEnd:
+    case EventKind::kEnter:
+    case EventKind::kExit: return Space::kLabel;
+    case EventKind::kBarrierArrive:
+    case EventKind::kBarrierLeave: return Space::kBarrier;
+    case EventKind::kPost:
+    case EventKind::kWait: return Space::kSemaphore;
+    case EventKind::kCondWait:
+    case EventKind::kCondSignal:
+    case EventKind::kCondBroadcast: return Space::kCondition;
+    case EventKind::kThreadStart:
+    case EventKind::kThreadStop: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// What the well-formedness stage (trace/wellformed.h) found out about an event. Readers leave
+/// flags at 0; analyses may rely on them.
+enum EventFlag : std::uint8_t {
+  /// A begin or end inside of another block, or an acquire or release of a lock that the thread
+  /// holds anyway. Only the outermost pair counts.
+  kNested = 1,
+  /// An ill-formed event that --lenient passes over. No analysis sees it.
+  kDropped = 2,
+};
+
+struct Event {
+  ThreadId thread;
+  std::uint32_t target = 0;  // in target_space(kind)
+  SiteId site;
+  EventKind kind = EventKind::kRead;
+  std::uint8_t flags = 0;  // EventFlag
+  std::uint16_t unused = 0;
+
+  [[nodiscard]] VarId var() const { return as<VarId>(Space::kVariable); }
+  [[nodiscard]] LockId lock() const { return as<LockId>(Space::kLock); }
+  [[nodiscard]] ThreadId child() const { return as<ThreadId>(Space::kThread); }
+  [[nodiscard]] LabelId label() const { return as<LabelId>(Space::kLabel); }
+  [[nodiscard]] BarrierId barrier() const { return as<BarrierId>(Space::kBarrier); }
+  [[nodiscard]] SemaphoreId semaphore() const { return as<SemaphoreId>(Space::kSemaphore); }
+  [[nodiscard]] ConditionId condition() const { return as<ConditionId>(Space::kCondition); }
+
+  friend constexpr bool operator==(const Event&, const Event&) = default;
+
+ private:
+  template <class IdType>
+  [[nodiscard]] IdType as([[maybe_unused]] Space space) const {
+    assert(target_space(kind) == space);
+    return IdType(target);
+  }
+};
+// Batches of events stream through the caches of two cores; a power of two keeps them aligned.
+static_assert(sizeof(Event) == 16);
+
+/// Consecutive events of a trace. `first` is the number of events[0].
+struct Batch {
+  std::span<Event> events;
+  EventNumber first = 1;
+
+  [[nodiscard]] bool empty() const { return events.empty(); }
+};
+
+}  // namespace syndrome
