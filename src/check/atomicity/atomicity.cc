@@ -1,0 +1,172 @@
+#include "check/atomicity/atomicity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "check/atomicity/aerodrome.h"
+#include "check/atomicity/engine.h"
+#include "check/atomicity/evidence.h"
+#include "check/atomicity/reach.h"
+#include "check/atomicity/velodrome.h"
+#include "check/atomicity/verify.h"
+
+namespace syndrome::check {
+
+namespace {
+
+template <AtomicityEngine Engine>
+class Atomicity final : public Check {
+ public:
+  Atomicity(const Options& options, std::string_view engine)
+      : options_(options), engine_name_(engine), engine_(std::make_unique<Engine>()) {}
+
+  void take(const Batch& batch, const Names&) override {
+    switch (pass_) {
+      case Pass::kDecide:
+        dispatch(*engine_, batch, [this] { return engine_->violation().event != 0; });
+        return;
+      case Pass::kFind: {
+        Batch part = batch;
+        if (options_.first && batch.first + batch.events.size() > violation_.event) {
+          part.events = batch.events.first(
+              violation_.event < batch.first ? 0 : violation_.event - batch.first + 1);
+        }
+        last_event_ = part.first + part.events.size();
+        dispatch(*evidence_, part);
+        return;
+      }
+      case Pass::kVerify: verifier_->take(batch); return;
+    }
+  }
+
+  [[nodiscard]] bool satisfied() const override {
+    switch (pass_) {
+      case Pass::kDecide: return engine_->violation().event != 0;
+      case Pass::kFind: return options_.first && last_event_ > violation_.event;
+      case Pass::kVerify: return verifier_->satisfied();
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool end_of_pass(const Names&) override {
+    switch (pass_) {
+      case Pass::kDecide:
+        result_.stats = engine_->stats();
+        violation_ = engine_->violation();
+        engine_.reset();
+        if (violation_.event == 0) return false;
+        result_.verdict = Verdict::kViolated;
+        begin_evidence();
+        pass_ = Pass::kFind;
+        return true;
+      case Pass::kFind:
+        end_evidence();
+        verifier_.emplace(result_.findings);
+        pass_ = Pass::kVerify;
+        return true;
+      case Pass::kVerify: verify(); return false;
+    }
+    return false;
+  }
+
+  [[nodiscard]] CheckResult result() override {
+    result_.check = "atomicity";
+    result_.engine = engine_name_;
+    return std::move(result_);
+  }
+
+ private:
+  enum class Pass : std::uint8_t { kDecide, kFind, kVerify };
+
+  void begin_evidence() {
+    Evidence::Options options;
+    options.wide = options_.all;
+    evidence_ = std::make_unique<Evidence>(options, [this](Cycle cycle) { add(std::move(cycle)); });
+  }
+
+  void add(Cycle cycle) {
+    ++cycles_;
+    if (!options_.all) {
+      const auto [at, added] =
+          group_of_.try_emplace(std::move(cycle.sites), result_.findings.size());
+      if (!added) {
+        ++result_.findings[at->second].count;
+        return;
+      }
+    }
+    Finding finding;
+    finding.check = "atomicity";
+    finding.rule = "conflict-cycle";
+    finding.block = cycle.block;
+    finding.cycle = std::move(cycle.edges);
+    for (const Edge& edge : finding.cycle) finding.event = std::max(finding.event, edge.to);
+    result_.findings.push_back(std::move(finding));
+  }
+
+  void end_evidence() {
+    evidence_->finish();
+    result_.stats.push_back({"components with a cycle", evidence_->components()});
+    result_.stats.push_back({"violating blocks", cycles_});
+    if (!evidence_->incomplete().empty()) result_.notes.push_back(evidence_->incomplete());
+    evidence_.reset();
+    group_of_.clear();
+    std::stable_sort(result_.findings.begin(), result_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.event < b.event; });
+    if (options_.first && result_.findings.size() > 1) result_.findings.resize(1);
+  }
+
+  void verify() {
+    std::size_t rejected = 0;
+    std::erase_if(result_.findings, [&](Finding& finding) {
+      if (verifier_->reject(finding)) {
+        ++rejected;
+        return true;
+      }
+      verifier_->add_witnesses(finding);
+      return false;
+    });
+    if (rejected != 0) {
+      result_.notes.push_back(fmt::format(
+          "{} findings were not accepted by the verifier and are not shown: this is an error in "
+          "Syndrome, please report it with the trace",
+          rejected));
+    }
+  }
+
+  Options options_;
+  std::string engine_name_;
+  Pass pass_ = Pass::kDecide;
+  std::unique_ptr<Engine> engine_;
+  Violation violation_;
+  EventNumber last_event_ = 0;  // one past the last event that evidence_ has seen
+  std::unique_ptr<Evidence> evidence_;
+  std::map<std::vector<std::uint64_t>, std::size_t> group_of_;
+  std::uint64_t cycles_ = 0;
+  std::optional<CycleVerifier> verifier_;
+  CheckResult result_;
+};
+
+}  // namespace
+
+const std::vector<std::string_view>& atomicity_engines() {
+  static const std::vector<std::string_view> engines = {"reach", "aerodrome", "velodrome"};
+  return engines;
+}
+
+std::unique_ptr<Check> make_atomicity(const Options& options) {
+  if (options.engine == "aerodrome") {
+    return std::make_unique<Atomicity<Aerodrome>>(options, "aerodrome");
+  }
+  if (options.engine == "velodrome") {
+    return std::make_unique<Atomicity<Velodrome>>(options, "velodrome");
+  }
+  assert(options.engine.empty() || options.engine == "reach");
+  return std::make_unique<Atomicity<Reach>>(options, "reach");
+}
+
+}  // namespace syndrome::check

@@ -1,0 +1,374 @@
+#include "check/atomicity/reach.h"
+
+#include <cassert>
+
+namespace syndrome::check {
+
+namespace {
+
+// A known row beyond this many slots costs more to hand over than the edges that it saves, and the
+// rows of thousands of threads would fill memory with their square. Slots past it have no column:
+// their transactions are never covered. Measured in docs/performance.md.
+constexpr std::uint32_t kMostColumns = 512;
+
+// How many free slots a fork looks at for one that it may take over.
+constexpr std::size_t kSlotTries = 8;
+
+}  // namespace
+
+/// Rounds as BarrierRounds (conflict.h) tells them apart; one is dropped when its last thread left.
+struct Reach::Barrier {
+  struct Round {
+    Channel arrivals;
+    std::size_t inside = 0;
+  };
+  std::uint64_t round = 1;
+  bool closed = false;
+  std::unordered_map<std::uint64_t, Round> rounds;
+  std::unordered_map<ThreadId, std::uint64_t> arrived;
+};
+
+Reach::Reach() : shared_reads_(1), slot_owner_(1), slots_(1), reachers_(1) {
+  widen();
+}
+Reach::~Reach() = default;
+
+void Reach::widen() {
+  const std::uint32_t stride = stride_ == 0 ? 16 : stride_ * 2;
+  const auto relay = [&](std::vector<std::uint32_t>& rows, std::size_t count) {
+    std::vector<std::uint32_t> wider(count * stride);
+    for (std::size_t i = 0; i < count && stride_ != 0; ++i) {
+      std::copy_n(&rows[i * stride_], stride_, &wider[i * stride]);
+    }
+    rows = std::move(wider);
+  };
+  relay(known_, slots_.size());
+  relay(lock_known_, locks_.size());
+  stride_ = stride;
+}
+
+std::uint32_t Reach::new_slot() {
+  const auto slot = static_cast<std::uint32_t>(slots_.size());
+  if (slot >= stride_ && stride_ < kMostColumns) widen();
+  slots_.emplace_back();
+  reachers_.emplace_back();
+  slot_owner_.emplace_back();
+  known_.resize(slots_.size() * stride_);
+  width_ = std::min(slot + 1, stride_);
+  return slot;
+}
+
+void Reach::next_number(std::uint32_t slot) {
+  // 2^32 blocks of one thread are more than a year of recording; better to stop than to be wrong.
+  assert(slots_[slot].number != ~0U);
+  const std::uint32_t number = ++slots_[slot].number;
+  if (slot < width_) known(slot)[slot] = number;
+}
+
+std::uint32_t Reach::first_event(ThreadId thread) {
+  if (thread.index() >= threads_.size()) threads_.resize(grown(threads_.size(), thread.index()));
+  Thread& state = threads_[thread.index()];
+  state.had_event = true;
+  if (state.last.slot == 0) {  // nobody forked it
+    const std::uint32_t slot = new_slot();
+    threads_[thread.index()].last.slot = slot;
+    slot_owner_[slot] = thread;
+    next_number(slot);
+    return slot;
+  }
+  return state.last.slot;
+}
+
+std::uint32_t Reach::slot_for_child(std::uint32_t parent) {
+  const std::uint32_t* row = known(parent);
+  const std::size_t tries = std::min(kSlotTries, free_slots_.size());
+  for (std::size_t i = 0; i < tries; ++i) {
+    const std::size_t at = free_slots_.size() - 1 - i;
+    const std::uint32_t slot = free_slots_[at];
+    if (!covered(row, now(slot))) continue;
+    free_slots_[at] = free_slots_.back();
+    free_slots_.pop_back();
+    ++counts_.reused_slots;
+    return slot;
+  }
+  return new_slot();
+}
+
+Reach::Lock& Reach::lock(std::uint32_t id) {
+  if (id >= locks_.size()) [[unlikely]] {
+    locks_.resize(grown(locks_.size(), id));
+    lock_known_.resize(locks_.size() * stride_);
+  }
+  return locks_[id];
+}
+
+// --- edges
+
+void Reach::reaches(std::uint32_t block, Stamp target) {
+  const std::uint32_t number = slots_[block].number;
+  std::vector<Reacher>& reachers = reachers_[target.slot];
+  for (std::size_t i = 0; i < reachers.size();) {
+    Reacher& entry = reachers[i];
+    if (!slots_[entry.slot].open || slots_[entry.slot].number != entry.number) {
+      entry = reachers.back();
+      reachers.pop_back();
+      continue;
+    }
+    if (entry.slot == block) {
+      if (entry.least <= target.number) return;
+      entry.least = target.number;
+      for (Stamp& reached : slots_[block].reached) {
+        if (reached.slot == target.slot) reached.number = target.number;
+      }
+      return;
+    }
+    ++i;
+  }
+  reachers.push_back({block, number, target.number});
+  slots_[block].reached.push_back(target);
+}
+
+void Reach::edge(Stamp source, std::uint32_t slot, EventNumber n) {
+  if (source.slot == slot || covered(known(slot), source)) return;
+  ++counts_.edges;
+
+  // Which open blocks are, or reach, the source?
+  blocks_reaching_.clear();
+  const Slot& from = slots_[source.slot];
+  if (from.open && from.number == source.number) blocks_reaching_.push_back(source.slot);
+  bool closing = false;
+  for (const Reacher& entry : reachers_[source.slot]) {
+    const Slot& block = slots_[entry.slot];
+    if (!block.open || block.number != entry.number || entry.least > source.number) continue;
+    if (entry.slot == slot) closing = true;
+    blocks_reaching_.push_back(entry.slot);
+  }
+
+  if (closing) {
+    ++counts_.closings;
+    if (violation_.event == 0) violation_ = {n, slot_owner_[slot]};
+  } else {
+    // An event outside of blocks that is ordered after something new begins a run of its own.
+    if (!slots_[slot].open) next_number(slot);
+    if (!blocks_reaching_.empty()) ++counts_.propagated;
+    const Stamp target = now(slot);
+    for (const std::uint32_t block : blocks_reaching_) {
+      reaches(block, target);
+      // By index: reaches() of another block leaves this list alone, but be plain about it.
+      for (std::size_t i = 0; slots_[slot].open && i < slots_[slot].reached.size(); ++i) {
+        const Stamp further = slots_[slot].reached[i];
+        assert(further.slot != block);  // or the edge would have closed a cycle
+        reaches(block, further);
+      }
+    }
+  }
+  if (source.slot < width_) {
+    std::uint32_t& entry = known(slot)[source.slot];
+    entry = std::max(entry, source.number);
+  }
+}
+
+void Reach::join_known(std::uint32_t slot, const std::uint32_t* row, std::size_t width) {
+  std::uint32_t* const mine = known(slot);
+  for (std::size_t i = 0; i < width; ++i) mine[i] = std::max(mine[i], row[i]);
+}
+
+// --- accesses
+
+void Reach::slow_read(Variable& v, std::uint32_t slot, EventNumber n) {
+  edge(v.write, slot, n);
+  const std::uint32_t* const row = known(slot);
+  const auto superseded = [&](Stamp read) { return read.slot == slot || covered(row, read); };
+  if (v.read.slot != kSharedReads) {
+    if (superseded(v.read)) {
+      v.read = now(slot);
+      return;
+    }
+    std::uint32_t index = 0;
+    if (free_shared_reads_.empty()) {
+      index = static_cast<std::uint32_t>(shared_reads_.size());
+      shared_reads_.emplace_back();
+    } else {
+      index = free_shared_reads_.back();
+      free_shared_reads_.pop_back();
+    }
+    shared_reads_[index].push_back(v.read);
+    v.read = {kSharedReads, index};
+  }
+  ++counts_.shared_reads;
+  std::vector<Stamp>& reads = shared_reads_[v.read.number];
+  std::erase_if(reads, superseded);
+  reads.push_back(now(slot));
+}
+
+void Reach::slow_write(Variable& v, std::uint32_t slot, EventNumber n) {
+  edge(v.write, slot, n);
+  if (v.read.slot == kSharedReads) {
+    std::vector<Stamp>& reads = shared_reads_[v.read.number];
+    for (const Stamp read : reads) edge(read, slot, n);
+    reads.clear();
+    free_shared_reads_.push_back(v.read.number);
+  } else {
+    edge(v.read, slot, n);
+  }
+  v.write = now(slot);
+  v.read = {};
+}
+
+// --- locks and other synchronization
+
+void Reach::publish(Channel& channel, std::uint32_t slot) {
+  const std::uint32_t* const row = known(slot);
+  std::erase_if(channel.stamps,
+                [&](Stamp stamp) { return stamp.slot == slot || covered(row, stamp); });
+  channel.stamps.push_back(now(slot));
+  if (channel.known.size() < width_) channel.known.resize(width_);
+  for (std::size_t i = 0; i < width_; ++i) channel.known[i] = std::max(channel.known[i], row[i]);
+}
+
+void Reach::observe(const Channel& channel, std::uint32_t slot, EventNumber n) {
+  for (const Stamp stamp : channel.stamps) edge(stamp, slot, n);
+  join_known(slot, channel.known.data(), channel.known.size());
+}
+
+void Reach::take_release(Lock& l, std::uint32_t id, std::uint32_t slot, EventNumber n) {
+  if (covered(known(slot), l.release)) return;
+  edge(l.release, slot, n);
+  join_known(slot, lock_known(id), width_);
+}
+
+void Reach::on_acquire(const Event& e, EventNumber n) {
+  const std::uint32_t slot = active(e.thread);
+  Lock& l = lock(e.target);
+  take_release(l, e.target, slot, n);
+  if (l.shared) [[unlikely]]
+    observe(*l.shared, slot, n);
+}
+
+void Reach::on_release(const Event& e, EventNumber) {
+  const std::uint32_t slot = active(e.thread);
+  Lock& l = lock(e.target);
+  l.release = now(slot);
+  l.shared.reset();  // all of them are before this thread's acquire
+  std::copy_n(known(slot), width_, lock_known(e.target));
+}
+
+void Reach::on_acquire_shared(const Event& e, EventNumber n) {
+  const std::uint32_t slot = active(e.thread);
+  take_release(lock(e.target), e.target, slot, n);
+}
+
+void Reach::on_release_shared(const Event& e, EventNumber) {
+  const std::uint32_t slot = active(e.thread);
+  Lock& l = lock(e.target);
+  if (!l.shared) l.shared = std::make_unique<Channel>();
+  publish(*l.shared, slot);
+}
+
+void Reach::on_fork(const Event& e, EventNumber) {
+  const std::uint32_t parent = active(e.thread);
+  const ThreadId child = e.child();
+  if (child.index() >= threads_.size()) threads_.resize(grown(threads_.size(), child.index()));
+  const std::uint32_t slot = slot_for_child(parent);
+  threads_[child.index()].last.slot = slot;
+  slot_owner_[slot] = child;
+  std::copy_n(known(parent), width_, known(slot));
+  next_number(slot);
+
+  // The edge to whatever the child does first.
+  const Stamp source = now(parent);
+  blocks_reaching_.clear();
+  if (slots_[parent].open) blocks_reaching_.push_back(parent);
+  for (const Reacher& entry : reachers_[parent]) {
+    const Slot& block = slots_[entry.slot];
+    if (block.open && block.number == entry.number && entry.least <= source.number) {
+      blocks_reaching_.push_back(entry.slot);
+    }
+  }
+  for (const std::uint32_t block : blocks_reaching_) reaches(block, now(slot));
+}
+
+void Reach::on_join(const Event& e, EventNumber n) {
+  const std::uint32_t parent = active(e.thread);
+  if (e.child().index() >= threads_.size()) return;
+  Thread& child = threads_[e.child().index()];
+  if (!child.had_event) return;  // nothing of it can be before the join
+  const std::uint32_t slot = child.last.slot;
+  if (child.last.number == 0) {  // the first join of it
+    child.last.number = slots_[slot].number;
+    slots_[slot].open = false;  // a block that is still open takes no more edges
+    edge(child.last, parent, n);
+    join_known(parent, known(slot), width_);
+    free_slots_.push_back(slot);
+  } else {
+    edge(child.last, parent, n);
+  }
+}
+
+void Reach::on_begin(const Event& e, EventNumber) {
+  const std::uint32_t slot = active(e.thread);
+  next_number(slot);
+  slots_[slot].open = true;
+  slots_[slot].reached.clear();
+  ++counts_.blocks;
+}
+
+void Reach::on_end(const Event& e, EventNumber) {
+  const std::uint32_t slot = active(e.thread);
+  slots_[slot].open = false;
+  next_number(slot);
+}
+
+void Reach::on_barrier_arrive(const Event& e, EventNumber) {
+  const std::uint32_t slot = active(e.thread);
+  Barrier& barrier = barriers_[e.target];
+  if (barrier.closed) {
+    ++barrier.round;
+    barrier.closed = false;
+  }
+  barrier.arrived[e.thread] = barrier.round;
+  Barrier::Round& round = barrier.rounds[barrier.round];
+  ++round.inside;
+  publish(round.arrivals, slot);
+}
+
+void Reach::on_barrier_leave(const Event& e, EventNumber n) {
+  const std::uint32_t slot = active(e.thread);
+  Barrier& barrier = barriers_[e.target];
+  const std::uint64_t number = barrier.arrived[e.thread];
+  if (number == barrier.round) barrier.closed = true;
+  const auto round = barrier.rounds.find(number);
+  if (round == barrier.rounds.end()) return;
+  observe(round->second.arrivals, slot, n);
+  if (--round->second.inside == 0) barrier.rounds.erase(round);
+}
+
+void Reach::on_post(const Event& e, EventNumber) {
+  publish(semaphores_[e.target], active(e.thread));
+}
+void Reach::on_wait(const Event& e, EventNumber n) {
+  observe(semaphores_[e.target], active(e.thread), n);
+}
+void Reach::on_cond_signal(const Event& e, EventNumber) {
+  publish(conditions_[e.target], active(e.thread));
+}
+void Reach::on_cond_broadcast(const Event& e, EventNumber n) {
+  on_cond_signal(e, n);
+}
+void Reach::on_cond_wait(const Event& e, EventNumber n) {
+  observe(conditions_[e.target], active(e.thread), n);
+}
+
+std::vector<Stat> Reach::stats() const {
+  return {
+      {"blocks", counts_.blocks},
+      {"edges not known before", counts_.edges},
+      {"edges from what an open block reaches", counts_.propagated},
+      {"edges that close a cycle", counts_.closings},
+      {"reads kept beside other reads", counts_.shared_reads},
+      {"thread slots", slots_.size() - 1},
+      {"thread slots used again", counts_.reused_slots},
+  };
+}
+
+}  // namespace syndrome::check
