@@ -1,0 +1,61 @@
+# A thin layer over CMake: what a user or a developer types. `make help` lists it.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+SYNDROME = build/bin/syndrome
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
+
+.DEFAULT_GOAL := build
+.PHONY: help deps build everything demo test fuzz bench results format lint sanitize install \
+	package clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s%s\n", $$1, $$2}'
+
+deps:  ## install the Debian packages that building and testing need, if any is missing
+	@scripts/deps build
+
+build: deps  ## the program: build/bin/syndrome
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target syndrome --parallel $(JOBS)
+
+everything: deps  ## the program, its tests and its benchmarks
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build  ## check a bundled trace with a real atomicity bug
+	$(SYNDROME) check examples/bank.std || test $$? -eq 1
+
+test: everything  ## build everything and run every test
+	@ctest --preset release --parallel $(JOBS)
+
+fuzz: everything  ## many more random traces than `make test` runs
+	@scripts/fuzz
+
+bench: everything  ## micro-benchmarks and the end-to-end table
+	@bench/run.sh
+
+results: everything  ## the papers' tables beside ours, into docs/results.md
+	@bench/results.sh
+
+format:  ## lay out the sources as .clang-format says
+	@scripts/deps lint
+	@clang-format-19 -i $(SOURCES)
+
+lint:  ## layout, clang-tidy, and a build with the other compiler
+	@scripts/deps build lint
+	@JOBS=$(JOBS) scripts/lint
+
+sanitize:  ## every test under AddressSanitizer, UBSan and ThreadSanitizer
+	@scripts/deps build lint
+	@JOBS=$(JOBS) scripts/sanitize
+
+install: build  ## into PREFIX (/usr/local unless given)
+	@cmake --install build --prefix $(PREFIX)
+
+package: build  ## build/syndrome_VERSION_ARCH.deb
+	@scripts/deps package
+	@cd build && cpack
+
+clean:  ## remove build/
+	@rm -rf build
