@@ -131,6 +131,10 @@ class Generator {
         state_.holds(thread_, event.target) && !rng_.percent(15)) {
       return;
     }
+    if (event.kind == EventKind::kBarrierArrive && state_.at_barrier(thread_, event.target) &&
+        !rng_.percent(10)) {
+      return;
+    }
     // Joining a thread ends it: rarely one that is in a block or was never heard of.
     if (event.kind == EventKind::kJoin && !rng_.percent(20) &&
         (state_.depth(event.child()) > 0 || !state_.seen(event.child()))) {
@@ -301,8 +305,8 @@ bool TraceState::allows(const Event& event) const {
              !gone_.contains(event.child());
     case EventKind::kJoin: return event.child() != event.thread;
     case EventKind::kEnd: return depth(event.thread) > 0;
-    case EventKind::kBarrierArrive: return !arrived_.contains({event.thread, event.target});
     case EventKind::kBarrierLeave: return arrived_.contains({event.thread, event.target});
+    case EventKind::kThreadStart: return !acted_.contains(event.thread);
     case EventKind::kExit: {
       const auto found = functions_.find(event.thread);
       return found != functions_.end() && found->second > 0;
@@ -313,6 +317,7 @@ bool TraceState::allows(const Event& event) const {
 
 void TraceState::apply(Event& event) {
   seen_.insert(event.thread);
+  acted_.insert(event.thread);
   event.flags = 0;
   bool nested = false;
   switch (event.kind) {

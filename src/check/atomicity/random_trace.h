@@ -38,8 +38,7 @@ struct SmallTrace {
 /// mistake in the test: it throws std::invalid_argument.
 [[nodiscard]] SmallTrace from_std(std::string_view text);
 
-/// What well-formedness has to know of the past. Stricter than trace/wellformed.h in one point: a
-/// thread takes a lock that it holds only in the same mode, exclusive or shared.
+/// What well-formedness has to know of the past: the rules of trace/wellformed.h.
 class TraceState {
  public:
   [[nodiscard]] bool allows(const Event& event) const;
@@ -50,6 +49,9 @@ class TraceState {
   [[nodiscard]] bool gone(ThreadId thread) const { return gone_.contains(thread); }
   [[nodiscard]] bool seen(ThreadId thread) const { return seen_.contains(thread); }
   [[nodiscard]] bool holds(ThreadId thread, std::uint32_t lock) const;
+  [[nodiscard]] bool at_barrier(ThreadId thread, std::uint32_t barrier) const {
+    return arrived_.contains({thread, barrier});
+  }
 
  private:
   struct Lock {
@@ -57,6 +59,7 @@ class TraceState {
     bool shared = false;
   };
   std::set<ThreadId> seen_;  // had an event, or was forked
+  std::set<ThreadId> acted_;
   std::set<ThreadId> gone_;  // joined or stopped
   std::map<ThreadId, std::uint32_t> depth_;
   std::map<ThreadId, std::uint32_t> functions_;
