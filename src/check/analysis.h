@@ -49,12 +49,23 @@ class EventHandlers {
   void soon(const Event&) {}
 };
 
+/// An analysis may take reads, writes and rmws in one handler, on_access: which of them comes next
+/// is hard to predict, so the less depends on it, the better.
+template <class Analysis>
+concept TakesAccesses = requires(Analysis analysis, const Event event, EventNumber number) {
+  analysis.on_access(event, number);
+};
+
 /// Hands one event to its handler.
 template <class Analysis>
 inline void dispatch(Analysis& analysis, const Event& event, EventNumber number) {
   if (event.flags != 0) [[unlikely]] {
     if ((event.flags & kDropped) == 0) analysis.on_nested(event, number);
     return;
+  }
+  if constexpr (TakesAccesses<Analysis>) {
+    if (event.kind <= EventKind::kRmw) [[likely]]
+      return analysis.on_access(event, number);
   }
   switch (event.kind) {
     case EventKind::kRead: return analysis.on_read(event, number);

@@ -81,7 +81,8 @@ class CycleSearch::Impl {
   [[nodiscard]] bool is_conflict(EventIndex e, EventIndex f) const {
     return conflicts(events_[e].event, events_[f].event, events_[e].round, events_[f].round);
   }
-  [[nodiscard]] Hop direct(TransactionIndex a, TransactionIndex b) const;
+  template <class Accept>
+  [[nodiscard]] Hop direct(TransactionIndex a, TransactionIndex b, Accept accept) const;
   [[nodiscard]] Cycle minimal(TransactionIndex block, TransactionIndex last, Sense sense) const;
 
   std::vector<ComponentEvent> events_;
@@ -410,93 +411,67 @@ std::optional<Cycle> CycleSearch::Impl::find(std::uint32_t block, Sense sense,
   return minimal(block, *hit, sense);
 }
 
-// The conflict from a to b that a reader understands best: an access before a lock.
-Hop CycleSearch::Impl::direct(TransactionIndex a, TransactionIndex b) const {
+// A conflict from a to b that is acceptable, preferably one that a reader understands: a write that
+// the other sees, else an access, else a lock. None for two transactions of one thread, which are in thread order anyway.
+template <class Accept>
+Hop CycleSearch::Impl::direct(TransactionIndex a, TransactionIndex b, Accept accept) const {
   // Two long blocks have too many pairs to look at; then the conflict that was found has to do.
   constexpr std::size_t kMostPairs = 1U << 14U;
   Hop best;
-  const auto from = events_of(a);
-  const auto to = events_of(b);
+  const std::span<const EventIndex> from = events_of(a);
+  const std::span<const EventIndex> to = events_of(b);
+  if (transaction_thread_[a] == transaction_thread_[b]) return best;
   if (from.size() * to.size() > kMostPairs) return best;
   for (const EventIndex e : from) {
     for (const EventIndex f : to) {
-      if (f < e || !is_conflict(e, f)) continue;
-      const bool access = is_access(events_[e].event.kind);
-      if (access) return {e, f};
-      if (best.from == kNone) best = {e, f};
+      if (f < e || !is_conflict(e, f) || !accept(Hop{e, f})) continue;
+      if (is_write(events_[e].event.kind)) return {e, f};
+      if (best.from != kNone && is_access(events_[best.from].event.kind)) continue;
+      if (best.from == kNone || is_access(events_[e].event.kind)) best = {e, f};
     }
   }
   return best;
 }
 
 Cycle CycleSearch::Impl::minimal(TransactionIndex block, TransactionIndex last, Sense sense) const {
-  const EventNumber left = label_[last].left;
-  // From the last transaction back to the block.
-  std::vector<Hop> hops;
-  std::vector<TransactionIndex> path;
-  for (TransactionIndex t = last; t != block; t = transaction_of(label_[t].hop.from)) {
-    path.push_back(t);
+  // From the last transaction back to the block, then turned round: hops[i] goes from path[i] to
+  // path[i + 1], and the block is both ends.
+  std::vector<Hop> hops = {back_[last].hop};
+  std::vector<TransactionIndex> path = {block, last};
+  for (TransactionIndex t = last; t != block; t = path.back()) {
     hops.push_back(label_[t].hop);
+    path.push_back(transaction_of(label_[t].hop.from));
   }
   std::reverse(path.begin(), path.end());
   std::reverse(hops.begin(), hops.end());
-  hops.push_back(back_[last].hop);
-  path.push_back(block);
 
-  // hops[i] goes to path[i]. Leave out what a direct conflict jumps over, longest jump first; the
-  // first and the last edge stay, for they fix where the block is left and entered again.
-  const auto same_thread = [this](TransactionIndex a, TransactionIndex b) {
-    return transaction_thread_[a] == transaction_thread_[b];
+  // The cycle has to leave the block before the way back counts.
+  const auto leaves_in_time = [&](Hop leave, Hop back) {
+    const EventNumber bound = sense == Sense::kWide
+                                  ? events_[back.to].number
+                                  : happens_before_from(back.from, block, back.to);
+    return events_[leave.from].number < bound;
   };
-  for (std::size_t i = 0; i + 2 < hops.size(); ++i) {
-    for (std::size_t j = hops.size() - 2; j > i; --j) {
-      Hop jump;
-      if (same_thread(path[i], path[j])) {
-        if (transactions_[path[i]].last < transactions_[path[j]].first) {
-          jump = {events_of(path[i]).back(), events_of(path[j]).front()};
-        }
-      } else {
-        jump = direct(path[i], path[j]);
-      }
-      if (jump.from == kNone) continue;
-      if (j > i + 1) {
-        hops.erase(hops.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                   hops.begin() + static_cast<std::ptrdiff_t>(j));
-        path.erase(path.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                   path.begin() + static_cast<std::ptrdiff_t>(j));
-      }
-      hops[i + 1] = jump;
+  // A direct conflict that jumps over transactions leaves them out; one that jumps over none may
+  // still be easier to understand.
+  const auto jump = [&](std::size_t i, std::size_t j) {
+    return direct(path[i], path[j], [&](Hop hop) {
+      if (i == 0) return leaves_in_time(hop, hops.back());
+      return j + 1 < path.size() || leaves_in_time(hops.front(), hop);
+    });
+  };
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    // The block itself is no place to jump to from the block.
+    for (std::size_t j = path.size() - (i == 0 ? 2 : 1); j > i; --j) {
+      const Hop hop = jump(i, j);
+      if (hop.from == kNone) continue;
+      const auto at = [](auto& list, std::size_t k) {
+        return list.begin() + static_cast<std::ptrdiff_t>(k);
+      };
+      hops.erase(at(hops, i + 1), at(hops, j));
+      path.erase(at(path, i + 1), at(path, j));
+      hops[i] = hop;
       break;
-    }
-  }
-
-  // Where the block is left and entered, prefer accesses to locks, as long as it stays a return.
-  const auto bound = [&](Hop hop) {
-    return sense == Sense::kWide ? events_[hop.to].number
-                                 : happens_before_from(hop.from, block, hop.to);
-  };
-  EventNumber leave = left;
-  if (!is_access(events_[hops.front().from].event.kind)) {
-    const Hop better = direct(block, path.front());
-    if (better.from != kNone && is_access(events_[better.from].event.kind) &&
-        events_[better.from].number < bound(hops.back())) {
-      hops.front() = better;
-      leave = events_[better.from].number;
-    }
-  }
-  if (!is_access(events_[hops.back().to].event.kind)) {
-    const TransactionIndex source = transaction_of(hops.back().from);
-    for (const EventIndex e : events_of(block)) {
-      if (!is_access(events_[e].event.kind)) continue;
-      bool done = false;
-      for_each_before(
-          e, [&](EventIndex f) { return transaction_of(f) != source; },
-          [&](EventIndex f) {
-            if (done || leave >= bound({f, e})) return;
-            hops.back() = {f, e};
-            done = true;
-          });
-      if (done) break;
     }
   }
 

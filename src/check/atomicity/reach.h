@@ -43,9 +43,7 @@ class Reach : public EventHandlers {
   Reach();
   ~Reach();
 
-  void on_read(const Event& e, EventNumber n);
-  void on_write(const Event& e, EventNumber n);
-  void on_rmw(const Event& e, EventNumber n) { on_write(e, n); }
+  void on_access(const Event& e, EventNumber n);
   void on_acquire(const Event& e, EventNumber n);
   void on_release(const Event& e, EventNumber n);
   void on_acquire_shared(const Event& e, EventNumber n);
@@ -202,27 +200,20 @@ class Reach : public EventHandlers {
   Counts counts_;
 };
 
-inline void Reach::on_read(const Event& e, EventNumber n) {
+inline void Reach::on_access(const Event& e, EventNumber n) {
   const std::uint32_t slot = active(e.thread);
   Variable& v = variable(e.target);
   const std::uint32_t* row = known(slot);
+  const bool writes = e.kind != EventKind::kRead;
   if (covered(row, v.write) && covered(row, v.read)) [[likely]] {
-    v.read = now(slot);
-    return;
+    const Stamp stamp = now(slot);
+    v.write = writes ? stamp : v.write;
+    v.read = writes ? Stamp{} : stamp;
+  } else if (writes) {
+    slow_write(v, slot, n);
+  } else {
+    slow_read(v, slot, n);
   }
-  slow_read(v, slot, n);
-}
-
-inline void Reach::on_write(const Event& e, EventNumber n) {
-  const std::uint32_t slot = active(e.thread);
-  Variable& v = variable(e.target);
-  const std::uint32_t* row = known(slot);
-  if (covered(row, v.write) && covered(row, v.read)) [[likely]] {
-    v.write = now(slot);
-    v.read = {};
-    return;
-  }
-  slow_write(v, slot, n);
 }
 
 }  // namespace syndrome::check
