@@ -1,0 +1,27 @@
+// Writes .syn files (docs/trace-format.md).
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "event/result.h"
+#include "trace/sink.h"
+
+namespace syndrome::trace {
+
+struct SynWriteOptions {
+  /// zstd's. 1 is the best of those measured: 3 takes twice as long and gains nothing, negative
+  /// ones leave out the entropy coding that does the work here (docs/performance.md).
+  int level = 1;
+  /// At most kMaxChunkEvents. What a crash can cost is less than this many events.
+  std::uint32_t chunk_events = 65536;
+};
+
+/// "-" is standard output. Each chunk is written at once when it is full: a file that was cut off
+/// by a crash or a full disk has all chunks before. Flags of events are not kept.
+[[nodiscard]] Result<std::unique_ptr<Sink>> write_syn(const std::string& path,
+                                                      SynWriteOptions options = {});
+
+}  // namespace syndrome::trace
