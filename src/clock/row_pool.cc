@@ -4,26 +4,45 @@
 
 namespace syndrome::clock {
 
-RowPool::RowPool() : ticks_(width_, 0), references_(1, 0) {}
+RowPool::RowPool() : ticks_(width_, 0) {}
 
 Row RowPool::allocate() {
+  ++allocated_;
   if (!free_.empty()) {
     const Row row = free_.back();
     free_.pop_back();
-    references_[row] = 1;
-    std::fill_n((*this)[row], width_, 0);
     return row;
   }
   ticks_.resize(ticks_.size() + width_, 0);
-  references_.push_back(1);
-  return static_cast<Row>(references_.size() - 1);
+  return static_cast<Row>(size_++);
+}
+
+bool RowPool::wants_sweep(std::size_t roots) const {
+  // Looking at a root costs about as much as writing 16 entries of a row. So the sweeps cost less
+  // than the rows themselves, and the garbage is less than what is in use (rows and roots).
+  constexpr std::size_t kEntriesPerRoot = 16;
+  constexpr std::size_t kLeast = 1024;
+  return free_.empty() &&
+         allocated_ >= std::max({kLeast, size_ / 2, roots * kEntriesPerRoot / width_ / 4});
+}
+
+void RowPool::sweep(const std::vector<bool>& marked) {
+  assert(marked.size() == size_);
+  free_.clear();
+  allocated_ = 0;
+  // From the end, so that the rows at the front are taken first.
+  for (std::size_t row = size_; row-- > 1;) {
+    if (marked[row]) continue;
+    std::fill_n(&ticks_[row * width_], width_, 0);
+    free_.push_back(static_cast<Row>(row));
+  }
 }
 
 void RowPool::widen(std::size_t width) {
   width = (width + kLanes - 1) / kLanes * kLanes;
   if (width <= width_) return;
-  std::vector<Tick> wider(references_.size() * width, 0);
-  for (std::size_t row = 0; row < references_.size(); ++row) {
+  std::vector<Tick> wider(size_ * width, 0);
+  for (std::size_t row = 0; row < size_; ++row) {
     std::copy_n(&ticks_[row * width_], width_, &wider[row * width]);
   }
   ticks_ = std::move(wider);

@@ -1,8 +1,11 @@
-// Vector clocks as rows of one flat array, shared by reference counts.
+// Vector clocks as rows of one flat array, shared by whoever refers to them.
 //
 // A row has one entry for each slot; a slot is what a clock calls a thread. All rows have the same
-// width, a multiple of kLanes, and widening lays all of them out anew. Row 0 is always zero, is
-// nobody's and is not counted: "no clock".
+// width, a multiple of kLanes, and widening lays all of them out anew. Row 0 is always zero and is
+// nobody's: "no clock".
+//
+// Rows are given back by marking and sweeping, not by counting: a count would have to be fetched
+// from a cold place at every access to a variable, which halved the speed with 1,000,000 of them.
 
 #pragma once
 
@@ -28,24 +31,22 @@ class RowPool {
  public:
   RowPool();
 
-  /// A row of zeros with one reference. Pointers into the pool are void after this.
+  /// A row of zeros. Pointers into the pool are void after this.
   [[nodiscard]] Row allocate();
-  void retain(Row row) {
-    if (row != kNoRow) ++references_[row];
-  }
-  void release(Row row) {
-    if (row == kNoRow) return;
-    assert(references_[row] > 0);
-    if (--references_[row] == 0) free_.push_back(row);
-  }
+
+  /// The next allocate() would take more memory, and so much was allocated since the last sweep
+  /// that it is worth looking for rows which nobody refers to. `roots` is how many references there
+  /// are to look at.
+  [[nodiscard]] bool wants_sweep(std::size_t roots) const;
+  /// Frees the rows that are not marked, and sets them to zero. Requires marked.size() == size().
+  void sweep(const std::vector<bool>& marked);
 
   [[nodiscard]] Tick* operator[](Row row) { return &ticks_[row * width_]; }
   [[nodiscard]] const Tick* operator[](Row row) const { return &ticks_[row * width_]; }
-  [[nodiscard]] std::uint32_t references(Row row) const { return references_[row]; }
 
   [[nodiscard]] std::size_t width() const { return width_; }
-  /// Rows there have ever been at once, row 0 included.
-  [[nodiscard]] std::size_t size() const { return references_.size(); }
+  /// Rows there are, free ones and row 0 included.
+  [[nodiscard]] std::size_t size() const { return size_; }
 
   /// Makes every row at least `width` wide; new entries are 0. Pointers into the pool are void.
   void widen(std::size_t width);
@@ -56,39 +57,55 @@ class RowPool {
  private:
   std::size_t width_ = kLanes;
   std::vector<Tick> ticks_;
-  std::vector<std::uint32_t> references_;
+  std::size_t size_ = 1;
+  std::size_t allocated_ = 0;  // since the last sweep
   std::vector<Row> free_;
 };
 
-// One step of kLanes entries as the compiler's own vectors, so that it needs neither -O3 nor
-// intrinsics. may_alias and the low alignment let them lie over plain arrays.
-using Lanes = Tick __attribute__((vector_size(kLanes * sizeof(Tick)), aligned(4), may_alias));
+// Four entries as one of the compiler's own vectors, so that it needs neither -O3 nor intrinsics.
+// Not wider: g++ 12 takes the comparisons of wider ones apart when the machine has no AVX.
+// may_alias and the low alignment let them lie over plain arrays.
+using Quad = Tick __attribute__((vector_size(16), aligned(4), may_alias));
+static_assert(kLanes * sizeof(Tick) == 2 * sizeof(Quad));
+
+[[nodiscard]] inline bool any(Quad quad) {
+  std::uint64_t halves[2];
+  std::memcpy(halves, &quad, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
 
 /// dst = max(dst, src | low_bit), entry by entry. Calls learned(slot) for each entry that passes
 /// its entry in `limits` by that. Returns whether anything changed.
 template <class Learned>
 inline bool join(Tick* dst, const Tick* src, Tick low_bit, const Tick* limits, std::size_t width,
                  Learned learned) {
-  Lanes changed{};
+  const auto load = [](const Tick* from) { return *reinterpret_cast<const Quad*>(from); };
+  const Quad low_bits = Quad{} + low_bit;
+  Quad changed{};
   for (std::size_t i = 0; i < width; i += kLanes) {
-    const Lanes d = *reinterpret_cast<const Lanes*>(dst + i);
-    const Lanes s = *reinterpret_cast<const Lanes*>(src + i) | low_bit;
-    const Lanes limit = *reinterpret_cast<const Lanes*>(limits + i);
-    const Lanes joined = d > s ? d : s;
-    const Lanes over = (joined > limit) & ~(d > limit);
-    *reinterpret_cast<Lanes*>(dst + i) = joined;
-    changed |= joined ^ d;
-    std::uint64_t words[4];
-    std::memcpy(words, &over, sizeof words);
-    if ((words[0] | words[1] | words[2] | words[3]) != 0) [[unlikely]] {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        if (over[lane] != 0) learned(i + lane);
+    const Quad old0 = load(dst + i);
+    const Quad old1 = load(dst + i + 4);
+    const Quad src0 = load(src + i) | low_bits;
+    const Quad src1 = load(src + i + 4) | low_bits;
+    const Quad new0 = old0 > src0 ? old0 : src0;
+    const Quad new1 = old1 > src1 ? old1 : src1;
+    const Quad limit0 = load(limits + i);
+    const Quad limit1 = load(limits + i + 4);
+    const Quad over0 = (new0 > limit0) & ~(old0 > limit0);
+    const Quad over1 = (new1 > limit1) & ~(old1 > limit1);
+    *reinterpret_cast<Quad*>(dst + i) = new0;
+    *reinterpret_cast<Quad*>(dst + i + 4) = new1;
+    changed |= (new0 ^ old0) | (new1 ^ old1);
+    if (any(over0 | over1)) [[unlikely]] {
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        if (over0[lane] != 0) learned(i + lane);
+      }
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        if (over1[lane] != 0) learned(i + 4 + lane);
       }
     }
   }
-  std::uint64_t words[4];
-  std::memcpy(words, &changed, sizeof words);
-  return (words[0] | words[1] | words[2] | words[3]) != 0;
+  return any(changed);
 }
 
 /// Whether some entry is greater than that of `limits`.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -13,27 +14,37 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(RowPool, AFreedRowIsReusedAndZero) {
+TEST(RowPool, ASweptRowIsReusedAndZero) {
   RowPool pool;
   const Row a = pool.allocate();
-  pool[a][3] = 7;
-  pool.retain(a);
-  pool.release(a);
-  EXPECT_EQ(pool.references(a), 1U);
-  EXPECT_NE(pool.allocate(), a);
-  pool.release(a);
   const Row b = pool.allocate();
-  EXPECT_EQ(b, a);
-  EXPECT_EQ(pool[b][3], 0);
+  pool[a][3] = 7;
+  pool[b][3] = 8;
+  EXPECT_NE(a, kNoRow);
+  EXPECT_NE(b, a);
+  pool.sweep({false, false, true});
+  EXPECT_EQ(pool[a][3], 0);
+  EXPECT_EQ(pool[b][3], 8);
+  EXPECT_EQ(pool.allocate(), a);
   EXPECT_EQ(pool.size(), 3U);
+  EXPECT_EQ(pool.allocate(), 3U);
 }
 
-TEST(RowPool, RowZeroIsNobodys) {
+TEST(RowPool, WantsASweepNowAndThen) {
   RowPool pool;
-  pool.release(kNoRow);
-  pool.retain(kNoRow);
-  EXPECT_EQ(pool.references(kNoRow), 0U);
-  EXPECT_NE(pool.allocate(), kNoRow);
+  std::size_t sweeps = 0;
+  constexpr std::size_t kRows = 100'000;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    if (pool.wants_sweep(100)) {
+      pool.sweep(std::vector<bool>(pool.size(), false));
+      ++sweeps;
+    }
+    (void)pool.allocate();
+    most = std::max(most, pool.size());
+  }
+  EXPECT_GT(sweeps, 10U);
+  EXPECT_LT(most, 10'000U);
 }
 
 TEST(RowPool, WideningKeepsTheEntries) {

@@ -6,8 +6,8 @@ namespace syndrome::check {
 
 using clock::kNoRow;
 
-Aerodrome::Aerodrome(clock::Tick max_tick)
-    : before_open_(rows_.width(), clock::kTickMax), max_tick_(max_tick) {}
+Aerodrome::Aerodrome(Tuning tuning)
+    : before_open_(rows_.width(), clock::kTickMax), tuning_(tuning) {}
 
 // Threads and their slots.
 
@@ -25,7 +25,6 @@ Aerodrome::Thread& Aerodrome::first_event(ThreadId id) {
   t.acted = true;
   owner_[t.clock] = t.slot;
   join_into(t.clock, start, 1);
-  rows_.release(start);
   slots_[t.slot].thread = id.value;
   rows_[t.clock][t.slot] = slots_[t.slot].tick;
   next_tick(t);
@@ -43,10 +42,7 @@ std::uint32_t Aerodrome::slot_for(Row clock) {
     Thread& last = threads_[slots_[slot].thread];
     const bool silent = !clock::passes(rows_[last.clock], before_open_.data(), rows_.width());
     if (silent || rows_[clock][slot] >= slots_[slot].tick) {
-      if (silent) {
-        rows_.release(last.clock);
-        last.clock = kNoRow;
-      }
+      if (silent) last.clock = kNoRow;
       retired_[next_retired_] = retired_.back();
       retired_.pop_back();
       ++counts_.reused_slots;
@@ -64,7 +60,7 @@ std::uint32_t Aerodrome::slot_for(Row clock) {
 }
 
 void Aerodrome::retire(Thread& t) {
-  forget_snapshot(t);
+  t.snapshot = kNoRow;
   slots_[t.slot].tick = rows_[t.clock][t.slot];
   owner_[t.clock] = kNoSlot;
   retired_.push_back(t.slot);
@@ -72,10 +68,10 @@ void Aerodrome::retire(Thread& t) {
 }
 
 void Aerodrome::next_tick(Thread& t) {
-  forget_snapshot(t);
+  t.snapshot = kNoRow;
   Tick& own = rows_[t.clock][t.slot];
   own += 2;
-  if (own > max_tick_) [[unlikely]]
+  if (own > tuning_.max_tick) [[unlikely]]
     renumber(t);
 }
 
@@ -85,24 +81,41 @@ void Aerodrome::renumber(Thread& t) {
   assert(!t.open);
   rows_.clear_column(t.slot);
   rows_[t.clock][t.slot] = 2;
-  const auto forget = [&](Published& p) {
-    if (p.row != kNoRow && p.tick != kJoined && p.slot == t.slot) p = {p.row, 0, kJoined};
-  };
-  for (std::vector<Object>* objects : {&variables_, &locks_}) {
-    for (Object& object : *objects) {
-      forget(object.strong);
-      forget(object.weak);
-    }
-  }
-  for (auto& [id, published] : semaphores_) forget(published);
-  for (auto& [id, published] : conditions_) forget(published);
-  for (auto& [id, round] : rounds_) forget(round.arrivals);
+  visit_published([&](Published& p) {
+    if (p.row != kNoRow && p.tick != kJoined && p.slot == t.slot) p = {p.row, kShared, kJoined};
+  });
   ++counts_.renumbered;
 }
 
 // Clocks.
 
+template <class Visit>
+void Aerodrome::visit_published(Visit visit) {
+  for (std::vector<Object>* objects : {&variables_, &locks_}) {
+    for (Object& object : *objects) {
+      visit(object.strong);
+      visit(object.weak);
+    }
+  }
+  for (auto& [id, published] : semaphores_) visit(published);
+  for (auto& [id, published] : conditions_) visit(published);
+  for (auto& [id, round] : rounds_) visit(round.arrivals);
+}
+
+void Aerodrome::sweep() {
+  std::vector<bool> marked(rows_.size(), false);
+  visit_published([&](const Published& p) { marked[p.row] = true; });
+  for (const Thread& t : threads_) {
+    marked[t.clock] = true;
+    marked[t.snapshot] = true;
+  }
+  rows_.sweep(marked);
+  ++counts_.sweeps;
+}
+
 Aerodrome::Row Aerodrome::new_row() {
+  if (rows_.wants_sweep(2 * variables_.size() + threads_.size())) [[unlikely]]
+    sweep();
   const Row row = rows_.allocate();
   if (owner_.size() <= row) owner_.resize(row + 1);
   owner_[row] = kNoSlot;
@@ -132,9 +145,7 @@ void Aerodrome::know(std::size_t slot, Row row) {
 /// A block that stays open for long meets many rows that are soon given up, or used again.
 void Aerodrome::compact(std::size_t slot) {
   std::vector<Row>& knowers = slots_[slot].knowers;
-  std::erase_if(knowers, [&](Row row) {
-    return rows_.references(row) == 0 || rows_[row][slot] <= before_open_[slot];
-  });
+  std::erase_if(knowers, [&](Row row) { return rows_[row][slot] <= before_open_[slot]; });
   std::sort(knowers.begin(), knowers.end());
   knowers.erase(std::unique(knowers.begin(), knowers.end()), knowers.end());
   slots_[slot].compact_at = std::max(kCompactAt, 2 * knowers.size());
@@ -149,7 +160,7 @@ void Aerodrome::check_and_get(Thread& t, Row row, EventNumber n) {
   if (t.open && rows_[row][t.slot] > rows_[t.clock][t.slot]) report(t, n);
   if (!join_into_clock(t, row)) return;
   if (t.open) {
-    forget_snapshot(t);
+    t.snapshot = kNoRow;
   } else {
     next_tick(t);
   }
@@ -161,16 +172,10 @@ void Aerodrome::make_snapshot(Thread& t) {
   ++counts_.snapshots;
 }
 
-void Aerodrome::forget_snapshot(Thread& t) {
-  rows_.release(t.snapshot);
-  t.snapshot = kNoRow;
-}
-
 void Aerodrome::add_unordered(Published& p, Thread& t) {
-  if (p.tick != kJoined || rows_.references(p.row) != 1) {
+  if (p.tick != kJoined || p.slot == kShared) {
     const Row joined = new_row();
     join_into(joined, p.row, 0);
-    rows_.release(p.row);
     p = {joined, 0, kJoined};
   }
   join_into(p.row, t.clock, 0);
@@ -184,7 +189,7 @@ void Aerodrome::end(Thread& t, EventNumber n) {
   const Tick tick = rows_[t.clock][t.slot];
   Slot& slot = slots_[t.slot];
   for (const Row row : slot.knowers) {
-    if (row == t.snapshot || rows_.references(row) == 0 || rows_[row][t.slot] < tick) continue;
+    if (row == t.snapshot || rows_[row][t.slot] < tick) continue;
     ++counts_.rows_at_end;
     if (owner_[row] == kNoSlot) {
       join_into(row, t.clock, 1);
@@ -220,7 +225,6 @@ void Aerodrome::on_fork(const Event& e, EventNumber) {
   (void)thread(e.child());
   Thread& t = acting(e.thread);
   if (t.snapshot == kNoRow) make_snapshot(t);
-  rows_.retain(t.snapshot);
   threads_[e.target].clock = t.snapshot;
 }
 
@@ -257,7 +261,6 @@ void Aerodrome::on_barrier_leave(const Event& e, EventNumber n) {
 void Aerodrome::left(std::uint32_t barrier, std::uint64_t round) {
   const auto state = rounds_.find({barrier, round});
   if (--state->second.inside > 0) return;
-  clear(state->second.arrivals);
   rounds_.erase(state);
 }
 
@@ -269,6 +272,7 @@ std::vector<Stat> Aerodrome::stats() const {
       {"snapshots of clocks", counts_.snapshots},
       {"rows updated at end", counts_.rows_at_end},
       {"most rows at once", rows_.size()},
+      {"sweeps for rows that nobody refers to", counts_.sweeps},
       {"entries in a row", rows_.width()},
       {"slots used again", counts_.reused_slots},
       {"slots numbered anew", counts_.renumbered},

@@ -50,8 +50,15 @@ namespace syndrome::check {
 
 class Aerodrome : public EventHandlers {
  public:
-  /// Ticks are given anew, after clearing them everywhere, when a slot has used up `max_tick`.
-  explicit Aerodrome(clock::Tick max_tick = 1 << 30);
+  /// What tests set to see the rare things happen often.
+  struct Tuning {
+    /// A slot that has used up its ticks begins anew, after they were cleared everywhere.
+    clock::Tick max_tick = 1 << 30;
+    /// Look for rows that nobody refers to whenever one is needed, not only when it pays.
+    bool always_sweep = false;
+  };
+  explicit Aerodrome(Tuning tuning);
+  Aerodrome() : Aerodrome(Tuning{}) {}
 
   void on_read(const Event& e, EventNumber n);
   void on_write(const Event& e, EventNumber n);
@@ -96,13 +103,15 @@ class Aerodrome : public EventHandlers {
   using Row = clock::Row;
 
   /// A published clock. With no row: none was. The row is a snapshot of the clock of the thread in
-  /// `slot` when that thread was at `tick`; or, when tick is kJoined, a join of several.
+  /// `slot` when that thread was at `tick`; or, when tick is kJoined, a join of several, to which
+  /// nobody else refers unless slot is kShared.
   struct Published {
     Row row = clock::kNoRow;
     std::uint32_t slot = 0;
     Tick tick = 0;
   };
   static constexpr Tick kJoined = clock::kTickMax;
+  static constexpr std::uint32_t kShared = 1;
 
   /// A variable: `strong` is W, `weak` R. A lock: exclusive and shared releases.
   struct Object {
@@ -136,6 +145,7 @@ class Aerodrome : public EventHandlers {
     std::uint64_t snapshots = 0;
     std::uint64_t blocks = 0;
     std::uint64_t rows_at_end = 0;
+    std::uint64_t sweeps = 0;
     std::uint64_t reused_slots = 0;
     std::uint64_t renumbered = 0;
   };
@@ -179,15 +189,7 @@ class Aerodrome : public EventHandlers {
   /// p := C_t.
   void replace(Published& p, Thread& t) {
     if (t.snapshot == clock::kNoRow) make_snapshot(t);
-    if (p.row != t.snapshot) {
-      rows_.retain(t.snapshot);
-      rows_.release(p.row);
-    }
     p = {t.snapshot, t.slot, rows_[t.clock][t.slot]};
-  }
-  void clear(Published& p) {
-    rows_.release(p.row);
-    p = {};
   }
   /// p := p joined with C_t.
   void add(Published& p, Thread& t) {
@@ -199,9 +201,11 @@ class Aerodrome : public EventHandlers {
   }
   void add_unordered(Published& p, Thread& t);
   void make_snapshot(Thread& t);
-  void forget_snapshot(Thread& t);
-  /// A row with one reference that is nobody's clock.
+  /// A row that is nobody's clock. May sweep: what is to be kept must be referred to.
   Row new_row();
+  void sweep();
+  template <class Visit>
+  void visit_published(Visit visit);
   bool join_into(Row into, Row from, Tick low_bit);
   /// The same into a thread's own clock, whose own entry stays.
   bool join_into_clock(const Thread& t, Row from);
@@ -233,7 +237,7 @@ class Aerodrome : public EventHandlers {
   std::map<std::pair<std::uint32_t, std::uint64_t>, Round> rounds_;         // barrier, round
   std::map<std::pair<std::uint32_t, ThreadId>, std::uint64_t> arrived_in_;  // barrier, thread
 
-  Tick max_tick_;
+  Tuning tuning_;
   Violation violation_;
   Counts counts_;
 };
@@ -251,7 +255,7 @@ inline void Aerodrome::on_write(const Event& e, EventNumber n) {
   get(t, x.strong, n);
   if (x.weak.row != clock::kNoRow) {
     get(t, x.weak, n);
-    clear(x.weak);  // what follows a read follows this write
+    x.weak = {};  // what follows a read follows this write
   }
   replace(x.strong, t);
 }
@@ -267,7 +271,7 @@ inline void Aerodrome::on_release(const Event& e, EventNumber) {
   Thread& t = acting(e.thread);
   Object& l = lock(e.target);
   replace(l.strong, t);
-  clear(l.weak);  // the acquire has taken them in
+  l.weak = {};  // the acquire has taken them in
 }
 
 inline void Aerodrome::on_begin(const Event& e, EventNumber) {

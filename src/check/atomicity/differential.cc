@@ -7,6 +7,7 @@
 #include "check/atomicity/aerodrome.h"
 #include "check/atomicity/aerodrome_literal.h"
 #include "check/atomicity/oracle.h"
+#include "check/atomicity/reach.h"
 #include "check/atomicity/shrink.h"
 #include "check/atomicity/velodrome.h"
 
@@ -26,10 +27,18 @@ Violation run(std::span<const Event> events) {
   return engine.violation();
 }
 
+/// Gives rows back and numbers slots anew at every turn, which small traces never come to.
+class EagerAerodrome : public Aerodrome {
+ public:
+  EagerAerodrome() : Aerodrome({.max_tick = 6, .always_sweep = true}) {}
+};
+
 constexpr std::array kEngines = {
+    DifferentialEngine{.name = "reach", .run = run<Reach>, .earliest = true},
     DifferentialEngine{.name = "velodrome", .run = run<Velodrome>, .earliest = true},
     DifferentialEngine{.name = "literal AeroDrome", .run = run<AerodromeLiteral>},
     DifferentialEngine{.name = "aerodrome", .run = run<Aerodrome>},
+    DifferentialEngine{.name = "eager aerodrome", .run = run<EagerAerodrome>},
 };
 
 std::string compare(const DifferentialEngine& engine, const OracleResult& expected,

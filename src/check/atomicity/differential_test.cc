@@ -12,9 +12,9 @@
 namespace syndrome::check {
 namespace {
 
-// Several tests, so that ctest can run them side by side: 24,000 traces in all.
+// Several tests, so that ctest can run them side by side: 40,000 traces in all.
 class Differential : public testing::TestWithParam<std::uint64_t> {};
-constexpr std::uint64_t kTracesEach = 3000;
+constexpr std::uint64_t kTracesEach = 5000;
 
 TEST_P(Differential, EnginesAgreeWithTheOracle) {
   std::uint64_t violated = 0;

@@ -240,7 +240,9 @@ std::string to_std(const SmallTrace& trace) {
     text += name_of(event.kind);
     text += '(';
     if (const auto space = target_space(event.kind)) text += trace.names.of(*space, event.target);
-    text += ")|0\n";
+    text += ")|";
+    text += event.site.value == 0 ? "0" : trace.names.site(event.site);
+    text += '\n';
   }
   return text;
 }
@@ -272,6 +274,9 @@ SmallTrace from_std(std::string_view text) {
     event.kind = static_cast<EventKind>(kind - kEventKindNames.begin());
     if (const auto space = target_space(event.kind)) {
       event.target = id_of(*space, line.substr(open + 1, close - open - 1));
+    }
+    if (const std::string_view rest = line.substr(close + 1); rest.size() > 1 && rest != "|0") {
+      event.site = SiteId(id_of(Space::kSite, rest.substr(1)));
     }
     trace.events.push_back(event);
   }

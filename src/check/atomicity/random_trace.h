@@ -34,7 +34,7 @@ struct SmallTrace {
 [[nodiscard]] std::string to_std(const SmallTrace& trace);
 
 /// The opposite, for traces that are written down in tests: "T1|w(x)" or "T1|w(x)|place" on each
-/// line, blanks around it ignored. Sets the flags. What it cannot read, or is not well-formed, is a
+/// line, blanks before it ignored. Sets the flags. What it cannot read, or is not well-formed, is a
 /// mistake in the test: it throws std::invalid_argument.
 [[nodiscard]] SmallTrace from_std(std::string_view text);
 

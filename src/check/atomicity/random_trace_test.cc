@@ -7,6 +7,7 @@
 #include <array>
 
 #include "check/atomicity/oracle.h"
+#include "trace/wellformed.h"
 
 namespace syndrome::check {
 namespace {
@@ -24,6 +25,23 @@ TEST(RandomTrace, StdTextReadsBackAsTheSame) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const SmallTrace trace = random_trace(seed);
     EXPECT_EQ(from_std(to_std(trace)).events, trace.events) << seed;
+  }
+}
+
+// The flags that the traces come with are those that the first stage of every check would set.
+TEST(RandomTrace, TheWellFormednessStageAgrees) {
+  for (std::uint64_t seed = 0; seed < kTraces; ++seed) {
+    const SmallTrace trace = random_trace(seed);
+    std::vector<Event> events = trace.events;
+    for (Event& event : events) event.flags = 0;
+    std::string complaint;
+    trace::WellFormed stage([&](const trace::Fault& fault) {
+      complaint = fault.message;
+      return false;
+    });
+    Batch batch{events, 1};
+    ASSERT_TRUE(stage.apply(batch, trace.names)) << complaint << '\n' << to_std(trace);
+    ASSERT_EQ(events, trace.events) << seed;
   }
 }
 
