@@ -91,20 +91,26 @@ class Atomicity final : public Check {
 
   void add(Cycle cycle) {
     ++cycles_;
-    if (!options_.all) {
-      const auto [at, added] =
-          group_of_.try_emplace(std::move(cycle.sites), result_.findings.size());
-      if (!added) {
-        ++result_.findings[at->second].count;
-        return;
-      }
-    }
     Finding finding;
     finding.check = "atomicity";
     finding.rule = "conflict-cycle";
     finding.block = cycle.block;
     finding.cycle = std::move(cycle.edges);
     for (const Edge& edge : finding.cycle) finding.event = std::max(finding.event, edge.to);
+    if (!options_.all) {
+      const auto [at, added] =
+          group_of_.try_emplace(std::move(cycle.sites), result_.findings.size());
+      if (!added) {  // the earliest one stands for the group
+        Finding& group = result_.findings[at->second];
+        finding.count = group.count + 1;
+        if (finding.event < group.event) {
+          group = std::move(finding);
+        } else {
+          group.count = finding.count;
+        }
+        return;
+      }
+    }
     result_.findings.push_back(std::move(finding));
   }
 

@@ -412,7 +412,8 @@ std::optional<Cycle> CycleSearch::Impl::find(std::uint32_t block, Sense sense,
 }
 
 // A conflict from a to b that is acceptable, preferably one that a reader understands: a write that
-// the other sees, else an access, else a lock. None for two transactions of one thread, which are in thread order anyway.
+// the other sees, else an access, else a lock. None for two transactions of one thread, which are
+// in thread order anyway.
 template <class Accept>
 Hop CycleSearch::Impl::direct(TransactionIndex a, TransactionIndex b, Accept accept) const {
   // Two long blocks have too many pairs to look at; then the conflict that was found has to do.
