@@ -114,8 +114,10 @@ void Aerodrome::sweep() {
 }
 
 Aerodrome::Row Aerodrome::new_row() {
-  if (rows_.wants_sweep(2 * variables_.size() + threads_.size())) [[unlikely]]
+  const std::size_t roots = 2 * variables_.size() + threads_.size();
+  if (rows_.wants_sweep(roots) || tuning_.always_sweep) [[unlikely]] {
     sweep();
+  }
   const Row row = rows_.allocate();
   if (owner_.size() <= row) owner_.resize(row + 1);
   owner_[row] = kNoSlot;

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "check/atomicity/aerodrome_literal.h"
 #include "check/atomicity/random_trace.h"
 
 namespace syndrome::check {
@@ -130,6 +131,42 @@ TEST(Aerodrome, ALongBlockDoesNotCollectDeadRows) {
   run(0, EventKind::kEnd);
   EXPECT_LT(stat(run.engine, "rows updated at end"), 105'000U);
   EXPECT_EQ(run.engine.violation().event, 0U);
+}
+
+// Thread 0 learns of 2's block only after 400 clocks have learned of its own; its end tells them.
+TEST(Aerodrome, ALongBlockForgetsNoRowThatIsInUse) {
+  for (std::size_t x = 0; x < 400; x += 57) {
+    Play run;
+    run(0, EventKind::kBegin)(0, EventKind::kWrite, 1000);
+    run(1, EventKind::kRead, 1000);
+    for (std::size_t i = 0; i < 400; ++i) run.block(1, 1, i);
+    run(2, EventKind::kBegin)(2, EventKind::kWrite, 1001);
+    run(0, EventKind::kRead, 1001)(0, EventKind::kEnd);
+    run(3, EventKind::kRead, x)(3, EventKind::kWrite, 1002);
+    EXPECT_EQ(run.engine.violation().event, 0U);
+    run(2, EventKind::kRead, 1002);
+    EXPECT_EQ(run.engine.violation().event, run.number);
+  }
+}
+
+// The engine differs from Algorithm 1 in how it keeps the clocks, not in what they say.
+TEST(Aerodrome, ReportsAtTheSameEventAsAlgorithm1) {
+  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+    const SmallTrace trace = random_trace(seed);
+    Aerodrome engine;
+    AerodromeLiteral literal;
+    TraceState state;
+    EventNumber n = 0;
+    for (Event event : trace.events) {
+      // There the engine ends the child's block, for which Algorithm 1 waits.
+      if (event.kind == EventKind::kJoin && state.depth(event.child()) > 0) break;
+      dispatch(engine, event, ++n);
+      dispatch(literal, event, n);
+      ASSERT_EQ(engine.violation().event, literal.violation().event) << seed << to_std(trace);
+      if (literal.violation().event != 0) break;
+      state.apply(event);
+    }
+  }
 }
 
 TEST(Aerodrome, GoesOnWhenTicksAreUsedUp) {
