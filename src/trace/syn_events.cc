@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstddef>
+#include <tuple>
+#include <utility>
 
 namespace syndrome::trace {
 namespace {
 
 // The payload's first 16 bytes.
 constexpr std::size_t kPreludeBytes = 16;
-constexpr std::uint8_t kPlain = 0;
-constexpr std::uint8_t kSteps = 1;
+
+// All codings are tried once in so many chunks, and the best is kept until then: trying them at
+// every chunk would double the time that writing takes.
+constexpr std::uint64_t kTryEvery = 16;
 
 // Events are put together in blocks whose numbers stay in the first-level cache.
 constexpr std::size_t kBlock = 512;
@@ -116,61 +121,90 @@ void EventEncoder::find_threads(std::span<const Event> events) {
   }
 }
 
-void EventEncoder::encode_columns(std::span<const Event> events) {
-  for (auto* column : {&codes_, &targets_, &target_steps_, &sites_, &site_steps_}) {
-    column->resize(events.size());
-  }
-  last_target_.assign(threads_.size() * kSpaceCount, 0);
-  last_site_.assign(pairs_, 0);
+void EventEncoder::fill_codes(std::span<const Event> events) {
+  codes_.resize(events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const Event& event = events[i];
-    const std::uint32_t thread = event.thread.value;
-    const auto kind = static_cast<unsigned>(event.kind);
-    const std::uint32_t code =
-        first_code_[thread] +
-        static_cast<std::uint32_t>(std::popcount(kinds_[thread] & ((1u << kind) - 1)));
-    codes_[i] = code;
-    std::uint32_t& last_target = last_target_[number_[thread] * kSpaceCount + kSlots[kind]];
-    targets_[i] = event.target;
-    target_steps_[i] = zigzag(event.target - last_target);
-    last_target = event.target;
-    sites_[i] = event.site.value;
-    site_steps_[i] = zigzag(event.site.value - last_site_[code]);
-    last_site_[code] = event.site.value;
+    const std::uint32_t thread = events[i].thread.value;
+    const std::uint32_t below = (1u << static_cast<unsigned>(events[i].kind)) - 1;
+    codes_[i] =
+        first_code_[thread] + static_cast<std::uint32_t>(std::popcount(kinds_[thread] & below));
   }
 }
 
-void EventEncoder::pack(std::span<const std::uint32_t> values, unsigned width,
-                        std::vector<std::byte>& out) {
-  plane_.resize(values.size());
+void EventEncoder::fill_targets(std::span<const Event> events, Coding coding) {
+  if (coding == Coding::kPlain) {
+    for (std::size_t i = 0; i < events.size(); ++i) values_[i] = events[i].target;
+    return;
+  }
+  last_.assign(threads_.size() * kSpaceCount, 0);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    std::uint32_t& last = last_[number_[event.thread.index()] * kSpaceCount +
+                                kSlots[static_cast<std::size_t>(event.kind)]];
+    values_[i] = zigzag(event.target - last);
+    last = event.target;
+  }
+}
+
+void EventEncoder::fill_sites(std::span<const Event> events, Coding coding) {
+  if (coding == Coding::kPlain) {
+    for (std::size_t i = 0; i < events.size(); ++i) values_[i] = events[i].site.value;
+    return;
+  }
+  last_.assign(pairs_, 0);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    std::uint32_t& last =
+        last_[coding == Coding::kSteps ? number_[event.thread.index()] : codes_[i]];
+    values_[i] = zigzag(event.site.value - last);
+    last = event.site.value;
+  }
+}
+
+void EventEncoder::pack(unsigned width, std::vector<std::byte>& out) {
+  plane_.resize(values_.size());
   for (unsigned plane = 0; plane < width; ++plane) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      plane_[i] = static_cast<std::byte>((values[i] >> (8 * plane)) & 0xff);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      plane_[i] = static_cast<std::byte>((values_[i] >> (8 * plane)) & 0xff);
     }
     sections_.add(plane_, out);
   }
 }
 
-EventEncoder::Column EventEncoder::pack_smaller(std::span<const std::uint32_t> plain,
-                                                std::span<const std::uint32_t> steps) {
-  Column a{kPlain, static_cast<std::uint8_t>(bytes_for(*std::ranges::max_element(plain))), {}};
-  pack(plain, a.width, a.sections);
-  if (a.width == 0) return a;
-  Column b{kSteps, static_cast<std::uint8_t>(bytes_for(*std::ranges::max_element(steps))), {}};
-  pack(steps, b.width, b.sections);
-  // Steps take half as long again to read (docs/performance.md): they have to save one byte in 32.
-  const bool worth_it = b.sections.size() < a.sections.size() - a.sections.size() / 32;
-  return worth_it ? std::move(b) : std::move(a);
+template <class Fill>
+void EventEncoder::pack_best(Column& column, const Fill& fill) {
+  const auto pack_as = [&](Coding coding) {
+    fill(coding);
+    const unsigned width = bytes_for(*std::ranges::max_element(values_));
+    std::vector<std::byte> sections;
+    pack(width, sections);
+    return std::pair(width, std::move(sections));
+  };
+  const bool try_all = chunks_ % kTryEvery == 0;
+  if (try_all) column.coding = column.codings.front();
+  std::tie(column.width, column.sections) = pack_as(column.coding);
+  if (!try_all) return;
+  for (const Coding coding : column.codings) {
+    if (coding == column.codings.front()) continue;
+    auto [width, sections] = pack_as(coding);
+    // Plain ones, which come first, are the quickest to read: others have to save one byte in 32.
+    if (sections.size() >= column.sections.size() - column.sections.size() / 32) continue;
+    column.coding = coding;
+    column.width = width;
+    column.sections = std::move(sections);
+  }
 }
 
 void EventEncoder::encode(std::span<const Event> events, std::vector<std::byte>& payload,
                           ChunkHeader& header) {
   assert(!events.empty() && events.size() <= kMaxChunkEvents);
   find_threads(events);
-  encode_columns(events);
+  fill_codes(events);
+  values_.resize(events.size());
+  pack_best(target_, [&](Coding coding) { fill_targets(events, coding); });
+  pack_best(site_, [&](Coding coding) { fill_sites(events, coding); });
+  ++chunks_;
   const unsigned code_width = std::max(1u, bytes_for(pairs_ - 1));
-  const Column target = pack_smaller(targets_, target_steps_);
-  const Column site = pack_smaller(sites_, site_steps_);
 
   std::vector<std::byte> table;
   std::uint32_t next = 0;
@@ -184,21 +218,22 @@ void EventEncoder::encode(std::span<const Event> events, std::vector<std::byte>&
   payload.resize(start + kPreludeBytes);
   std::byte* const prelude = payload.data() + start;
   store(prelude + 0, 1, code_width);
-  store(prelude + 1, 1, target.coding);
-  store(prelude + 2, 1, target.width);
-  store(prelude + 3, 1, site.coding);
-  store(prelude + 4, 1, site.width);
+  store(prelude + 1, 1, static_cast<std::uint64_t>(target_.coding));
+  store(prelude + 2, 1, target_.width);
+  store(prelude + 3, 1, static_cast<std::uint64_t>(site_.coding));
+  store(prelude + 4, 1, site_.width);
   store(prelude + 5, 3, 0);
   store(prelude + 8, 4, threads_.size());
   store(prelude + 12, 4, table.size());
   sections_.add(table, payload);
-  pack(codes_, code_width, payload);
-  payload.insert(payload.end(), target.sections.begin(), target.sections.end());
-  payload.insert(payload.end(), site.sections.begin(), site.sections.end());
+  std::swap(values_, codes_);
+  pack(code_width, payload);
+  payload.insert(payload.end(), target_.sections.begin(), target_.sections.end());
+  payload.insert(payload.end(), site_.sections.begin(), site_.sections.end());
 
   header.count = static_cast<std::uint32_t>(events.size());
-  header.raw = static_cast<std::uint32_t>(table.size() +
-                                          events.size() * (code_width + target.width + site.width));
+  header.raw = static_cast<std::uint32_t>(
+      table.size() + events.size() * (code_width + target_.width + site_.width));
 }
 
 // Decoding.
@@ -223,18 +258,43 @@ struct Planes {
 
  private:
   template <unsigned kWidth>
-  void join_all(std::size_t begin, std::size_t count, std::uint32_t* __restrict out) const {
-    std::array<const std::uint8_t*, kWidth> from;
-    for (unsigned p = 0; p < kWidth; ++p) {
-      from[p] = reinterpret_cast<const std::uint8_t*>(plane[p]) + begin;
+  void join_all(std::size_t begin, std::size_t count, std::uint32_t* out) const {
+    // For a number of values known to the compiler it uses vectors.
+    if (count == kBlock) {
+      join_some<kWidth>(begin, kBlock, out);
+    } else {
+      join_some<kWidth>(begin, count, out);
     }
+  }
+
+  template <unsigned kWidth>
+  [[gnu::always_inline]] void join_some(std::size_t begin, std::size_t count,
+                                        std::uint32_t* __restrict out) const {
+    const auto from = [&](unsigned p) {
+      return reinterpret_cast<const std::uint8_t*>(plane[p]) + begin;
+    };
+    const std::uint8_t* const a = from(0);
+    const std::uint8_t* const b = from(kWidth > 1 ? 1 : 0);
+    const std::uint8_t* const c = from(kWidth > 2 ? 2 : 0);
+    const std::uint8_t* const d = from(kWidth > 3 ? 3 : 0);
     for (std::size_t i = 0; i < count; ++i) {
-      std::uint32_t value = from[0][i];
-      for (unsigned p = 1; p < kWidth; ++p) value |= std::uint32_t{from[p][i]} << (8 * p);
+      std::uint32_t value = a[i];
+      if constexpr (kWidth > 1) value |= std::uint32_t{b[i]} << 8;
+      if constexpr (kWidth > 2) value |= std::uint32_t{c[i]} << 16;
+      if constexpr (kWidth > 3) value |= std::uint32_t{d[i]} << 24;
       out[i] = value;
     }
   }
 };
+
+/// An event is stored as two numbers rather than as six fields, which takes a third of the stores.
+struct Halves {
+  std::uint64_t thread_target;
+  std::uint64_t site_kind;
+};
+static_assert(std::endian::native == std::endian::little && offsetof(Event, target) == 4 &&
+              offsetof(Event, site) == 8 && offsetof(Event, kind) == 12 &&
+              sizeof(Event) == sizeof(Halves));
 
 }  // namespace
 
@@ -244,7 +304,7 @@ struct EventDecoder::Columns {
 };
 
 bool EventDecoder::read_pairs(Bytes table, std::uint32_t threads, const NameCounts& names,
-                              std::uint32_t max_pairs) {
+                              std::uint32_t max_pairs, Coding site_coding) {
   std::array<std::uint32_t, kEventKindCount> limits{};
   for (std::size_t kind = 0; kind < kEventKindCount; ++kind) {
     limits[kind] = limit_of(static_cast<EventKind>(kind), names);
@@ -261,8 +321,10 @@ bool EventDecoder::read_pairs(Bytes table, std::uint32_t threads, const NameCoun
     next = thread + 1;
     for (auto rest = static_cast<std::uint32_t>(*kinds); rest != 0; rest &= rest - 1) {
       const auto kind = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const auto code = static_cast<std::uint32_t>(pairs_.size());
       pairs_.push_back({static_cast<std::uint32_t>(thread), kind, limits[kind],
-                        static_cast<std::uint32_t>(i * kSpaceCount + kSlots[kind])});
+                        static_cast<std::uint32_t>(i * kSpaceCount + kSlots[kind]),
+                        site_coding == Coding::kSteps ? i : code});
     }
     if (pairs_.size() > max_pairs) return false;
   }
@@ -284,14 +346,13 @@ bool EventDecoder::combine(const Columns& columns, std::span<Event> out) {
     columns.sites.join(begin, count, sites.data());
     Event* const events = out.data() + begin;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t code = std::min(codes[i], last_code);
-      const Pair& pair = pairs[code];
+      const Pair& pair = pairs[std::min(codes[i], last_code)];
       std::uint32_t target = targets[i];
       std::uint32_t site = sites[i];
       if constexpr (kTargetSteps) {
         target = last_target[pair.last_target] += unzigzag(target);
       }
-      if constexpr (kSiteSteps) site = last_site[code] += unzigzag(site);
+      if constexpr (kSiteSteps) site = last_site[pair.last_site] += unzigzag(site);
       good &= (target < pair.limit) & (site < columns.site_limit);
       events[i] = Event{
           ThreadId(pair.thread), target, SiteId(site), static_cast<EventKind>(pair.kind), 0, 0};
@@ -306,15 +367,16 @@ std::optional<std::string> EventDecoder::decode(const ChunkHeader& header, Bytes
   if (payload.size() < kPreludeBytes) return "the chunk has no prelude";
   const std::byte* const prelude = payload.data();
   const auto code_width = static_cast<unsigned>(load(prelude + 0, 1));
-  const auto target_coding = load(prelude + 1, 1);
+  const auto target_coding = static_cast<Coding>(load(prelude + 1, 1));
   const auto target_width = static_cast<unsigned>(load(prelude + 2, 1));
-  const auto site_coding = load(prelude + 3, 1);
+  const auto site_coding = static_cast<Coding>(load(prelude + 3, 1));
   const auto site_width = static_cast<unsigned>(load(prelude + 4, 1));
   const auto threads = static_cast<std::uint32_t>(load(prelude + 8, 4));
   const auto table_bytes = static_cast<std::size_t>(load(prelude + 12, 4));
   payload = payload.subspan(kPreludeBytes);
   if (code_width < 1 || code_width > 3 || target_width > 4 || site_width > 4 ||
-      target_coding > kSteps || site_coding > kSteps || load(prelude + 5, 3) != 0) {
+      target_coding > Coding::kSteps || site_coding > Coding::kStepsOfKind ||
+      load(prelude + 5, 3) != 0) {
     return "the columns have a width or a coding that this version does not have";
   }
   const std::size_t count = header.count;
@@ -331,7 +393,7 @@ std::optional<std::string> EventDecoder::decode(const ChunkHeader& header, Bytes
   std::byte* room = room_.data();
   const std::byte* const table = sections_.next(payload, table_bytes, room);
   if (table == nullptr) return "the table of threads does not unpack";
-  if (!read_pairs(Bytes(table, table_bytes), threads, names, header.count)) {
+  if (!read_pairs(Bytes(table, table_bytes), threads, names, header.count, site_coding)) {
     return "the table of threads has a thread without a name, or a kind that does not exist";
   }
   room += table_bytes;
@@ -354,11 +416,12 @@ std::optional<std::string> EventDecoder::decode(const ChunkHeader& header, Bytes
   pairs_.push_back(Pair{});  // for codes out of range: its limit is 0, so no target is below
   last_target_.assign(threads * kSpaceCount, 0);
   last_site_.assign(pairs_.size(), 0);
-  const bool good = target_coding == kSteps
-                        ? (site_coding == kSteps ? combine<true, true>(columns, out)
-                                                 : combine<true, false>(columns, out))
-                        : (site_coding == kSteps ? combine<false, true>(columns, out)
-                                                 : combine<false, false>(columns, out));
+  const bool target_steps = target_coding != Coding::kPlain;
+  const bool site_steps = site_coding != Coding::kPlain;
+  const bool good = target_steps && site_steps ? combine<true, true>(columns, out)
+                    : target_steps             ? combine<true, false>(columns, out)
+                    : site_steps               ? combine<false, true>(columns, out)
+                                               : combine<false, false>(columns, out);
   if (good) return std::nullopt;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (auto fault = fault_of(out[i], names)) {

@@ -1,10 +1,10 @@
 // A chunk of events as columns: who did what (a code for each pair of thread and kind), to which
 // target, at which site.
 //
-// Targets and sites are either plain numbers, or steps: differences to the thread's target before
-// in the same space, and to the site of the thread's event before of the same kind. Steps make
-// programs that walk through arrays small; plain numbers are smaller where targets are scattered,
-// and quicker to read. The writer tries both.
+// Targets and sites are plain numbers, or steps from the one before: for a target, the thread's
+// last in the same space; for a site, the thread's last, or its last of the same kind. Steps make
+// straight code and walks through arrays small; plain numbers are smaller where targets are
+// scattered, and quicker to read. The writer tries all of them from time to time.
 
 #pragma once
 
@@ -31,6 +31,8 @@ using NameCounts = std::array<std::uint64_t, kSpaceCount>;
 [[nodiscard]] std::optional<std::size_t> first_fault(std::span<const Event> events,
                                                      const NameCounts& names);
 
+enum class Coding : std::uint8_t { kPlain, kSteps, kStepsOfKind };
+
 class EventEncoder {
  public:
   explicit EventEncoder(int level) : sections_(level) {}
@@ -40,15 +42,21 @@ class EventEncoder {
   void encode(std::span<const Event> events, std::vector<std::byte>& payload, ChunkHeader& header);
 
  private:
+  /// The codings of a column, which of them was best when all were tried, and its bytes.
   struct Column {
-    std::uint8_t coding = 0;
-    std::uint8_t width = 0;
+    std::vector<Coding> codings;
+    Coding coding = Coding::kPlain;
+    unsigned width = 0;
     std::vector<std::byte> sections;
   };
   void find_threads(std::span<const Event> events);
-  void encode_columns(std::span<const Event> events);
-  void pack(std::span<const std::uint32_t> values, unsigned width, std::vector<std::byte>& out);
-  Column pack_smaller(std::span<const std::uint32_t> plain, std::span<const std::uint32_t> steps);
+  void fill_codes(std::span<const Event> events);
+  void fill_targets(std::span<const Event> events, Coding coding);
+  void fill_sites(std::span<const Event> events, Coding coding);
+  /// Appends values_ to `out`, plane by plane.
+  void pack(unsigned width, std::vector<std::byte>& out);
+  template <class Fill>
+  void pack_best(Column& column, const Fill& fill);
 
   SectionWriter sections_;
   // By thread id, valid for the threads of the chunk: bits of the kinds that it uses (0 for other
@@ -58,9 +66,12 @@ class EventEncoder {
   std::vector<std::uint32_t> number_;
   std::vector<std::uint32_t> threads_;  // of the chunk, ascending
   std::uint32_t pairs_ = 0;
-  std::vector<std::uint32_t> last_target_;  // by number of the thread and space
-  std::vector<std::uint32_t> last_site_;    // by code
-  std::vector<std::uint32_t> codes_, targets_, target_steps_, sites_, site_steps_;
+  std::vector<std::uint32_t> codes_;
+  std::vector<std::uint32_t> values_;
+  std::vector<std::uint32_t> last_;
+  Column target_{.codings = {Coding::kPlain, Coding::kSteps}, .sections = {}};
+  Column site_{.codings = {Coding::kPlain, Coding::kSteps, Coding::kStepsOfKind}, .sections = {}};
+  std::uint64_t chunks_ = 0;
   std::vector<std::byte> plane_;
 };
 
@@ -79,11 +90,12 @@ class EventDecoder {
     std::uint32_t kind = 0;
     std::uint32_t limit = 0;
     std::uint32_t last_target = 0;  // index in last_target_
+    std::uint32_t last_site = 0;    // index in last_site_
   };
   struct Columns;
 
   bool read_pairs(Bytes table, std::uint32_t threads, const NameCounts& names,
-                  std::uint32_t max_pairs);
+                  std::uint32_t max_pairs, Coding site_coding);
   template <bool kTargetSteps, bool kSiteSteps>
   bool combine(const Columns& columns, std::span<Event> out);
 
@@ -91,7 +103,7 @@ class EventDecoder {
   std::vector<std::byte> room_;
   std::vector<Pair> pairs_;  // by code
   std::vector<std::uint32_t> last_target_;
-  std::vector<std::uint32_t> last_site_;  // by code
+  std::vector<std::uint32_t> last_site_;
 };
 
 }  // namespace syndrome::trace

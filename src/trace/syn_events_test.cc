@@ -109,7 +109,7 @@ TEST(SynEvents, WithAnythingWrongInThePayloadAreRefused) {
   EXPECT_THAT(fault_with(1, 2), HasSubstr("coding"));  // of targets
   EXPECT_THAT(fault_with(2, 5), HasSubstr("width"));
   EXPECT_THAT(fault_with(2, 2), HasSubstr("promises"));  // one plane more than the header has
-  EXPECT_THAT(fault_with(3, 2), HasSubstr("coding"));    // of sites
+  EXPECT_THAT(fault_with(3, 3), HasSubstr("coding"));    // of sites
   EXPECT_THAT(fault_with(4, 5), HasSubstr("width"));
   EXPECT_THAT(fault_with(5, 1), HasSubstr("width or a coding"));
   EXPECT_THAT(fault_with(8, 0), HasSubstr("threads"));
