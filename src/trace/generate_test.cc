@@ -336,12 +336,15 @@ TEST_P(Planted, ExactlyThePlantedBlocksViolateAtomicity) {
   for (const std::vector<Event>& component : cyclic_components(trace)) {
     EXPECT_EQ(component.size(), 4U) << "the block and three events of the other thread";
     int blocks = 0;
+    int writes = 0;
     for (const Event& event : component) {
+      if (event.kind == EventKind::kWrite) ++writes;
       if (event.kind != EventKind::kBegin) continue;
       ++blocks;
       planted.insert(std::string(trace.source->names().label(event.label())));
     }
     EXPECT_EQ(blocks, 1);
+    EXPECT_EQ(writes, 1) << "the other thread changes what the block has read";
   }
   EXPECT_EQ(planted.size(), options.violations);
   for (std::uint32_t i = 0; i < options.violations; ++i) {

@@ -83,7 +83,7 @@ struct Case {
 class FaultTable : public ::testing::TestWithParam<Case> {};
 
 TEST_P(FaultTable, IsReportedOnceWithItsNumberAndDroppedAlone) {
-  for (const std::size_t batch_size : {1, 2, 1000}) {
+  for (const std::size_t batch_size : {1U, 2U, 1000U}) {
     const Outcome outcome = run(GetParam().trace, true, batch_size);
     EXPECT_THAT(outcome.faults, ElementsAre(GetParam().fault));
     EXPECT_TRUE(outcome.finished);

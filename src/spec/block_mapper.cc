@@ -1,0 +1,155 @@
+#include "spec/block_mapper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spec/nearest.h"
+
+namespace syndrome::spec {
+namespace {
+
+constexpr std::string_view kAtomic = "atomic";
+constexpr std::string_view kDeterministic = "deterministic";
+constexpr std::string_view kExclude = "exclude";
+
+constexpr std::size_t kMaxNearest = 3;
+// The search for near names compares each unmatched entry with each label. It is a help, not a
+// promise: after so many steps (about a second) the rest of the entries go without.
+constexpr std::size_t kMaxSteps = 300'000'000;
+
+/// The state of an id that has a vector's place; grows the vector when it is the first time.
+template <class T>
+[[nodiscard]] T& at_id(std::vector<T>& by_id, std::size_t id, std::size_t expected_size) {
+  if (id >= by_id.size()) by_id.resize(std::max(id + 1, expected_size));
+  return by_id[id];
+}
+
+/// How far `label` is from what an entry means: 0 when only what stands before the name differs
+/// (`transfer` for `Account::transfer(int)`), slip_of + 1 when it is something else.
+[[nodiscard]] std::size_t distance(std::string_view entry, std::string_view entry_simple,
+                                   std::string_view label) {
+  const std::size_t slip = slip_of(entry);
+  if (simple_name(label) == entry_simple) return 0;
+  std::size_t best = slip + 1;
+  for (const std::string_view form : forms_of(label)) {
+    best = std::min(best, edit_distance(entry, form, slip));
+  }
+  return best;
+}
+
+}  // namespace
+
+BlockMapper::BlockMapper(Options options) : options_(options) {
+  if (options_.spec != nullptr) {
+    const auto track = [this](const std::vector<Entry>& list, std::string_view name) {
+      for (const Entry& entry : list) entries_.push_back({&entry, name});
+    };
+    const Blocks& blocks = options_.spec->blocks;
+    if (blocks.atomic) track(*blocks.atomic, kAtomic);
+    track(blocks.deterministic, kDeterministic);
+    track(blocks.exclude, kExclude);
+  }
+  idle_ = entries_.empty() && !options_.roadrunner;
+}
+
+void BlockMapper::apply(Batch& batch, const Names& names) {
+  if (idle_) return;
+  for (Event& event : batch.events) {
+    const bool mine = event.kind == EventKind::kEnter || event.kind == EventKind::kExit ||
+                      event.kind == EventKind::kBegin || event.kind == EventKind::kEnd;
+    if (mine && (event.flags & kDropped) == 0) map(event, names);
+  }
+}
+
+void BlockMapper::map(Event& event, const Names& names) {
+  Open& open = at_id(open_, event.thread.index(), names.table(Space::kThread).size());
+  const auto close = [](std::vector<bool>& stack) {
+    if (stack.empty()) return false;
+    const bool changed = stack.back();
+    stack.pop_back();
+    return changed;
+  };
+  switch (event.kind) {
+    case EventKind::kEnter:
+      open.functions.push_back((decide(event.label(), names) & kIsBlock) != 0);
+      if (open.functions.back()) event.kind = EventKind::kBegin;
+      break;
+    case EventKind::kExit:
+      if (close(open.functions)) event.kind = EventKind::kEnd;
+      break;
+    case EventKind::kBegin:
+      open.blocks.push_back((decide(event.label(), names) & kExcluded) != 0);
+      if (open.blocks.back()) event.kind = EventKind::kEnter;
+      break;
+    default:
+      if (close(open.blocks)) event.kind = EventKind::kExit;
+      break;
+  }
+}
+
+std::uint8_t BlockMapper::decide(LabelId label, const Names& names) {
+  const StringTable& labels = names.table(Space::kLabel);
+  std::uint8_t& decision = at_id(decisions_, label.index(), labels.size());
+  if (decision != kUndecided) return decision;
+  decision = kDecided;
+  // No label, no name to match; a function without a name is no block.
+  if (label.index() == 0 || label.index() >= labels.size()) return decision;
+  const std::string_view name = labels[label.index()];
+  const std::vector<std::string_view> forms = forms_of(name);
+  const bool by_default = options_.roadrunner &&
+                          (options_.spec == nullptr || !options_.spec->blocks.atomic.has_value());
+  bool atomic = false;
+  bool excluded = false;
+  if (by_default) {
+    const std::string_view method = simple_name(name);
+    atomic = method != "main" && method != "run";
+  }
+  // Every entry is tried, because each wants to know whether it matches anything.
+  for (Tracked& tracked : entries_) {
+    if (!tracked.entry->pattern.matches(forms)) continue;
+    tracked.matched = true;
+    if (tracked.list == kAtomic) atomic = true;
+    if (tracked.list == kExclude) excluded = true;
+  }
+  unsigned bits = kDecided;
+  if (atomic && !excluded) bits |= kIsBlock;
+  if (excluded) bits |= kExcluded;
+  decision = static_cast<std::uint8_t>(bits);
+  return decision;
+}
+
+std::vector<Unmatched> BlockMapper::unmatched(const Names& names) {
+  const StringTable& labels = names.table(Space::kLabel);
+  // Labels that no batch has shown yet (reading may have stopped early) count as well.
+  if (!entries_.empty()) {
+    for (std::size_t i = 1; i < labels.size(); ++i) (void)decide(LabelId(i), names);
+  }
+  std::vector<Unmatched> result;
+  std::size_t steps = 0;
+  for (const Tracked& tracked : entries_) {
+    if (tracked.matched) continue;
+    const Pattern& pattern = tracked.entry->pattern;
+    Unmatched unmatched{
+        tracked.list, pattern.text(), tracked.entry->line, tracked.entry->column, {}};
+    // What a regular expression was meant to match, nobody knows.
+    if (!pattern.is_regex()) {
+      const std::string_view entry = pattern.text();
+      const std::string_view simple = simple_name(entry);
+      const std::size_t steps_for_each = entry.size() * (2 * slip_of(entry) + 1);
+      std::vector<std::pair<std::size_t, std::size_t>> found;  // distance, label
+      for (std::size_t i = 1; i < labels.size() && steps < kMaxSteps; ++i) {
+        steps += labels[i].size() + steps_for_each;
+        const std::size_t far = distance(entry, simple, labels[i]);
+        if (far > slip_of(entry)) continue;
+        found.emplace_back(far, i);
+        std::sort(found.begin(), found.end());
+        if (found.size() > kMaxNearest) found.pop_back();
+      }
+      for (const auto& [far, label] : found) unmatched.nearest.emplace_back(labels[label]);
+    }
+    result.push_back(std::move(unmatched));
+  }
+  return result;
+}
+
+}  // namespace syndrome::spec
