@@ -18,12 +18,13 @@ Row RowPool::allocate() {
 }
 
 bool RowPool::wants_sweep(std::size_t roots) const {
-  // Looking at a root costs about as much as writing 16 entries of a row. So the sweeps cost less
-  // than the rows themselves, and the garbage is less than what is in use (rows and roots).
-  constexpr std::size_t kEntriesPerRoot = 16;
+  // A sweep reads every root and writes every row that it frees. It has to wait until four entries
+  // were written into rows for each root: then it costs less than they did, and the garbage is at
+  // most 16 bytes for each root, or half of the rows.
+  constexpr std::size_t kEntriesPerRoot = 4;
   constexpr std::size_t kLeast = 1024;
   return free_.empty() &&
-         allocated_ >= std::max({kLeast, size_ / 2, roots * kEntriesPerRoot / width_ / 4});
+         allocated_ >= std::max({kLeast, size_ / 2, roots * kEntriesPerRoot / width_});
 }
 
 void RowPool::sweep(const std::vector<bool>& marked) {

@@ -76,35 +76,30 @@ void Aerodrome::next_tick(Thread& t) {
 }
 
 /// Begins the ticks of t's slot anew. Possible because it has no open block: what clocks know of
-/// its earlier ones decides nothing any more.
+/// its earlier ones decides nothing any more. What was published under an old tick is covered by
+/// whoever has a new one at least as great, since a thread's clock only grows; for others it is one
+/// more clock to join.
 void Aerodrome::renumber(Thread& t) {
   assert(!t.open);
   rows_.clear_column(t.slot);
   rows_[t.clock][t.slot] = 2;
-  visit_published([&](Published& p) {
-    if (p.row != kNoRow && p.tick != kJoined && p.slot == t.slot) p = {p.row, kShared, kJoined};
-  });
   ++counts_.renumbered;
 }
 
 // Clocks.
 
-template <class Visit>
-void Aerodrome::visit_published(Visit visit) {
-  for (std::vector<Object>* objects : {&variables_, &locks_}) {
-    for (Object& object : *objects) {
+void Aerodrome::sweep() {
+  std::vector<bool> marked(rows_.size(), false);
+  const auto visit = [&](const Published& p) { marked[p.row] = true; };
+  for (const std::vector<Object>* objects : {&variables_, &locks_}) {
+    for (const Object& object : *objects) {
       visit(object.strong);
       visit(object.weak);
     }
   }
-  for (auto& [id, published] : semaphores_) visit(published);
-  for (auto& [id, published] : conditions_) visit(published);
-  for (auto& [id, round] : rounds_) visit(round.arrivals);
-}
-
-void Aerodrome::sweep() {
-  std::vector<bool> marked(rows_.size(), false);
-  visit_published([&](const Published& p) { marked[p.row] = true; });
+  for (const auto& [id, published] : semaphores_) visit(published);
+  for (const auto& [id, published] : conditions_) visit(published);
+  for (const auto& [id, round] : rounds_) visit(round.arrivals);
   for (const Thread& t : threads_) {
     marked[t.clock] = true;
     marked[t.snapshot] = true;
@@ -175,7 +170,7 @@ void Aerodrome::make_snapshot(Thread& t) {
 }
 
 void Aerodrome::add_unordered(Published& p, Thread& t) {
-  if (p.tick != kJoined || p.slot == kShared) {
+  if (p.tick != kJoined) {
     const Row joined = new_row();
     join_into(joined, p.row, 0);
     p = {joined, 0, kJoined};

@@ -104,14 +104,13 @@ class Aerodrome : public EventHandlers {
 
   /// A published clock. With no row: none was. The row is a snapshot of the clock of the thread in
   /// `slot` when that thread was at `tick`; or, when tick is kJoined, a join of several, to which
-  /// nobody else refers unless slot is kShared.
+  /// nobody else refers.
   struct Published {
     Row row = clock::kNoRow;
     std::uint32_t slot = 0;
     Tick tick = 0;
   };
   static constexpr Tick kJoined = clock::kTickMax;
-  static constexpr std::uint32_t kShared = 1;
 
   /// A variable: `strong` is W, `weak` R. A lock: exclusive and shared releases.
   struct Object {
@@ -204,8 +203,6 @@ class Aerodrome : public EventHandlers {
   /// A row that is nobody's clock. May sweep: what is to be kept must be referred to.
   Row new_row();
   void sweep();
-  template <class Visit>
-  void visit_published(Visit visit);
   bool join_into(Row into, Row from, Tick low_bit);
   /// The same into a thread's own clock, whose own entry stays.
   bool join_into_clock(const Thread& t, Row from);
