@@ -1,0 +1,187 @@
+#include "trace/pipelined.h"
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace syndrome::trace {
+namespace {
+
+// One being filled, one being read, and two so that neither waits when batches differ in cost.
+constexpr std::size_t kSlots = 4;
+
+/// Names that one batch adds, in the order of their ids.
+struct NewNames {
+  std::array<std::string, kSpaceCount> bytes;
+  std::array<std::vector<std::size_t>, kSpaceCount> ends;
+};
+
+struct Slot {
+  std::vector<Event> events;
+  EventNumber first = 1;
+  NewNames names;
+  Progress progress;
+  std::vector<std::string> warnings;  // all so far
+  std::optional<Error> error;         // instead of events
+};
+
+/// Who touches what
+///   field                     owner
+///   inner_, known_            the producer, until it is joined
+///   names_, warnings_, …      the consumer
+///   slots_[i]                 the producer while filled_ - released_ counts it as free, then the
+///                             consumer; mutex_ orders the hand-over
+///   filled_, released_        both, under mutex_
+class Pipelined : public Source {
+ public:
+  Pipelined(std::unique_ptr<Source> inner, std::stop_source stop)
+      : inner_(std::move(inner)), stop_(std::move(stop)) {}
+
+  void start() {
+    producer_ = std::thread([this] { produce(); });
+  }
+  [[nodiscard]] std::unique_ptr<Source> take_inner() { return std::move(inner_); }
+
+  ~Pipelined() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_.request_stop();
+    }
+    changed_.notify_all();
+    if (producer_.joinable()) producer_.join();
+  }
+
+  Result<Batch> next() override {
+    if (ended_) return end();
+    {
+      std::unique_lock lock(mutex_);
+      if (reading_) {
+        ++released_;
+        changed_.notify_all();
+      }
+      reading_ = true;
+      changed_.wait(lock, [this] { return filled_ > released_; });
+    }
+    Slot& slot = slots_[released_ % kSlots];
+    take_names(slot.names);
+    progress_ = slot.progress;
+    if (slot.warnings.size() != warnings_.size()) warnings_ = slot.warnings;
+    if (slot.error || slot.events.empty()) {
+      ended_ = true;
+      error_ = slot.error;
+      return end();
+    }
+    return Batch{slot.events, slot.first};
+  }
+
+  const Names& names() const override { return names_; }
+  Progress progress() const override { return progress_; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+
+ private:
+  Result<Batch> end() const {
+    if (error_) return *error_;
+    return Batch{};
+  }
+
+  void take_names(const NewNames& added) {
+    for (std::size_t s = 0; s < kSpaceCount; ++s) {
+      StringTable& table = names_.table(static_cast<Space>(s));
+      const std::string_view bytes = added.bytes[s];
+      std::size_t begin = 0;
+      for (const std::size_t end : added.ends[s]) {
+        table.append(bytes.substr(begin, end - begin));
+        begin = end;
+      }
+    }
+  }
+
+  void produce() {
+    while (true) {
+      Slot* slot = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock,
+                      [this] { return stop_.stop_requested() || filled_ - released_ < kSlots; });
+        if (stop_.stop_requested()) return;
+        slot = &slots_[filled_ % kSlots];
+      }
+      fill(*slot);
+      // The consumer may take the slot, and the producer's end, as soon as this is over.
+      const bool last = slot->error.has_value() || slot->events.empty();
+      {
+        const std::lock_guard lock(mutex_);
+        ++filled_;
+      }
+      changed_.notify_all();
+      if (last) return;
+    }
+  }
+
+  void fill(Slot& slot) {
+    Result<Batch> batch = inner_->next();
+    if (batch) {
+      slot.events.assign(batch->events.begin(), batch->events.end());
+      slot.first = batch->first;
+    } else {
+      slot.events.clear();
+      slot.error = batch.error();
+    }
+    for (std::size_t s = 0; s < kSpaceCount; ++s) {
+      const StringTable& table = inner_->names().table(static_cast<Space>(s));
+      slot.names.bytes[s].clear();
+      slot.names.ends[s].clear();
+      for (; known_[s] < table.size(); ++known_[s]) {
+        slot.names.bytes[s].append(table[known_[s]]);
+        slot.names.ends[s].push_back(slot.names.bytes[s].size());
+      }
+    }
+    slot.progress = inner_->progress();
+    slot.warnings = inner_->warnings();
+  }
+
+  static std::array<std::size_t, kSpaceCount> sizes_of(const Names& names) {
+    std::array<std::size_t, kSpaceCount> sizes{};
+    for (std::size_t s = 0; s < kSpaceCount; ++s) {
+      sizes[s] = names.table(static_cast<Space>(s)).size();
+    }
+    return sizes;
+  }
+
+  std::unique_ptr<Source> inner_;
+  std::array<std::size_t, kSpaceCount> known_ = sizes_of(Names());  // names handed over so far
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::stop_source stop_;
+  std::array<Slot, kSlots> slots_;
+  std::uint64_t filled_ = 0;
+  std::uint64_t released_ = 0;
+
+  Names names_;
+  Progress progress_;
+  std::vector<std::string> warnings_;
+  std::optional<Error> error_;
+  bool reading_ = false;  // slots_[released_] is the caller's
+  bool ended_ = false;
+
+  std::thread producer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> pipelined(std::unique_ptr<Source> inner, std::stop_source stop) {
+  auto source = std::make_unique<Pipelined>(std::move(inner), std::move(stop));
+  try {
+    source->start();
+  } catch (const std::system_error&) {
+    return source->take_inner();
+  }
+  return source;
+}
+
+}  // namespace syndrome::trace

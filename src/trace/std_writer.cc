@@ -1,0 +1,221 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "trace/bytes_raw.h"
+#include "trace/std_format.h"
+
+namespace syndrome::trace {
+namespace {
+
+constexpr std::size_t kBufferSize = 256 * 1024;
+
+/// A file that takes its name at commit(), so that nobody sees half of it, an old one of that name
+/// stays whole until then, and a trace can be converted onto itself.
+class OutputFile {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<OutputFile>> create(const std::string& path) {
+    auto file = std::make_unique<OutputFile>();
+    if (path == "-") {
+      file->fd_ = Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+      if (!file->fd_.valid()) return cannot("write to standard output");
+      return file;
+    }
+    struct stat old{};
+    const bool exists = ::stat(path.c_str(), &old) == 0;
+    if (exists && S_ISDIR(old.st_mode)) {
+      return Error{"is a folder; expected a file to write to, or - for standard output"};
+    }
+    if (!exists || S_ISREG(old.st_mode)) {
+      // Through a symbolic link, replace what it points to.
+      const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr),
+                                                        std::free);
+      file->final_ = real != nullptr ? real.get() : path;
+      file->part_ = fmt::format("{}.{}.part", file->final_, ::getpid());
+      file->fd_ = Fd(::open(file->part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (file->fd_.valid()) {
+        if (exists) static_cast<void>(::fchmod(file->fd_.get(), old.st_mode & 07777U));
+        return file;
+      }
+      file->part_.clear();
+    }
+    // A device, a pipe, or a file in a folder that takes no new ones.
+    file->fd_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file->fd_.valid()) return cannot("open the file for writing");
+    return file;
+  }
+
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (!part_.empty()) ::unlink(part_.c_str());
+  }
+
+  [[nodiscard]] Status write(std::span<const char> bytes) {
+    if (const Status status = write_all(fd_.get(), bytes); !status.ok()) {
+      return Error{fmt::format("cannot write: {}", status.error().message)};
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status commit() {
+    // Network file systems tell only here that the disk is full.
+    if (::close(fd_.release()) != 0) return cannot("write");
+    if (part_.empty()) return {};
+    if (::rename(part_.c_str(), final_.c_str()) != 0) return cannot("name the finished file");
+    part_.clear();
+    return {};
+  }
+
+ private:
+  static Error cannot(const char* what) {
+    return Error{fmt::format("cannot {}: {}", what, std::strerror(errno))};
+  }
+
+  Fd fd_;
+  std::string final_;
+  std::string part_;
+};
+
+bool needs_escape(std::string_view name, Space space) {
+  if (name.empty()) return space != Space::kLabel && space != Space::kSite;
+  if (space == Space::kThread && name.front() == '#') return true;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    // Locations run to the end of the line, so bars may be in them.
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7f || (c == '|' && space != Space::kSite)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string escaped(std::string_view name, Space space) {
+  if (name.empty()) return "%";
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view one = name.substr(i, 1);
+    const bool escape = one == "#" ? i == 0 && space == Space::kThread : needs_escape(one, space);
+    if (escape) {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(one[0]));
+    } else {
+      out += one;
+    }
+  }
+  return out;
+}
+
+class StdSink : public Sink {
+ public:
+  explicit StdSink(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {
+    buffer_.reserve(kBufferSize);
+  }
+
+  Status append(std::span<const Event> events, const Names& names) override {
+    if (const Status status = look_at_new(names); !status.ok()) return status;
+    for (const Event& event : events) {
+      const std::string_view thread = written(names, Space::kThread, event.thread.value);
+      const std::string_view word = name_of(event.kind);
+      const std::optional<Space> space = target_space(event.kind);
+      std::string_view target = "";
+      if (space) target = written(names, *space, event.target);
+      std::string_view site = written(names, Space::kSite, event.site.value);
+      if (site.empty()) site = "0";
+      const std::size_t size = thread.size() + word.size() + target.size() + site.size() + 5;
+      if (buffer_.size() + size > kBufferSize) {
+        if (const Status status = flush(); !status.ok()) return status;
+      }
+      const std::size_t at = buffer_.size();
+      buffer_.resize(at + size);
+      char* out = buffer_.data() + at;
+      out = put(out, thread);
+      *out++ = '|';
+      out = put(out, word);
+      *out++ = '(';
+      out = put(out, target);
+      *out++ = ')';
+      *out++ = '|';
+      out = put(out, site);
+      *out = '\n';
+    }
+    return {};
+  }
+
+  Status close() override {
+    if (const Status status = flush(); !status.ok()) return status;
+    return file_->commit();
+  }
+
+ private:
+  struct Table {
+    std::size_t seen = 0;
+    std::unordered_map<std::uint32_t, std::string> escaped;  // names that are written otherwise
+    std::unordered_set<std::string> with_percent;            // forms that an escape could equal
+  };
+
+  static char* put(char* out, std::string_view text) {
+    std::memcpy(out, text.data(), text.size());
+    return out + text.size();
+  }
+
+  [[nodiscard]] std::string_view written(const Names& names, Space space, std::uint32_t id) const {
+    const Table& table = tables_[static_cast<std::size_t>(space)];
+    if (!table.escaped.empty()) [[unlikely]] {
+      if (const auto it = table.escaped.find(id); it != table.escaped.end()) return it->second;
+    }
+    return names.of(space, id);
+  }
+
+  Status look_at_new(const Names& names) {
+    for (std::size_t s = 0; s < kSpaceCount; ++s) {
+      const auto space = static_cast<Space>(s);
+      const StringTable& strings = names.table(space);
+      Table& table = tables_[s];
+      for (; table.seen < strings.size(); ++table.seen) {
+        const std::string_view name = strings[table.seen];
+        const bool escape = needs_escape(name, space);
+        if (!escape && name.find('%') == std::string_view::npos) continue;
+        std::string form = escape ? escaped(name, space) : std::string(name);
+        if (!table.with_percent.insert(form).second) {
+          return Error{fmt::format(
+              "cannot write this trace as STD: two names become '{}'; write it as .syn", form)};
+        }
+        if (escape) table.escaped.emplace(static_cast<std::uint32_t>(table.seen), std::move(form));
+      }
+    }
+    return {};
+  }
+
+  Status flush() {
+    Status status = file_->write(buffer_);
+    buffer_.clear();
+    return status;
+  }
+
+  std::unique_ptr<OutputFile> file_;
+  std::string buffer_;
+  std::array<Table, kSpaceCount> tables_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Sink>> write_std(const std::string& path) {
+  Result<std::unique_ptr<OutputFile>> file = OutputFile::create(path);
+  if (!file) return file.error();
+  return std::unique_ptr<Sink>(std::make_unique<StdSink>(std::move(*file)));
+}
+
+}  // namespace syndrome::trace
