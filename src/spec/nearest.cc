@@ -19,10 +19,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
     row[from - 1] = from == 1 && i <= limit ? i : too_far;
     std::size_t best = row[from - 1];
     for (std::size_t j = from; j <= to; ++j) {
-      const std::size_t above = j < i + limit ? row[j] : too_far;
       const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
       diagonal = row[j];
-      row[j] = std::min({replaced, above + 1, row[j - 1] + 1, too_far});
+      row[j] = std::min({replaced, diagonal + 1, row[j - 1] + 1, too_far});
       best = std::min(best, row[j]);
     }
     if (best > limit) return too_far;
