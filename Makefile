@@ -29,8 +29,8 @@ demo: build  ## check a bundled trace with a real atomicity bug
 test: everything  ## build everything and run every test
 	@ctest --preset release --parallel $(JOBS)
 
-fuzz: everything  ## many more random traces than `make test` runs
-	@scripts/fuzz
+fuzz: everything  ## 500,000 random traces: every engine against the oracle
+	@build/bin/atomicity_fuzz $(COUNT) $(SEED)
 
 bench: everything  ## micro-benchmarks and the end-to-end table
 	@bench/run.sh

@@ -19,6 +19,8 @@ find_package(tsl-robin-map QUIET)
 syndrome_require(robin-map-dev tsl-robin-map_FOUND)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp)
 syndrome_require(libcli11-dev CLI11_INCLUDE_DIR)
+find_path(SYNDROME_TOMLPP_INCLUDE_DIR toml++/toml.h)
+syndrome_require(libtomlplusplus-dev SYNDROME_TOMLPP_INCLUDE_DIR)
 
 find_package(PkgConfig QUIET)
 syndrome_require(pkg-config PkgConfig_FOUND)

@@ -101,7 +101,7 @@ TEST_P(Document, CommandsToCopyExist) {
   for (const Fence& fence : fences_) {
     if (fence.info != "sh") continue;
     for (const std::string& line : fence.body) {
-      std::istringstream words(line);
+      std::istringstream words(line.starts_with("$ ") ? line.substr(2) : line);
       std::string program;
       std::string word;
       words >> program >> word;
