@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "check/finding.h"
 #include "event/event.h"
@@ -19,6 +21,7 @@ struct Options {
   std::string engine;  // of `atomicity`; empty: the default
   bool first = false;  // stop at the first finding
   bool all = false;    // every finding, not one for each combination of sites
+  std::function<void(std::string_view)> out;  // where `print` prints; empty: nowhere
 };
 
 class Check {

@@ -1,0 +1,229 @@
+#include "check/pass.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "spec/block_mapper.h"
+#include "trace/wellformed.h"
+
+namespace syndrome::check {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+/// The faults that --lenient passes over: how many, and the first few in words.
+class PassedOver {
+ public:
+  /// A fault that an earlier pass has seen counts once.
+  void add(const trace::Fault& fault) {
+    if (fault.event <= last_) return;
+    last_ = fault.event;
+    if (count_++ < kTold) told_.push_back(fmt::format("event {}: {}", fault.event, fault.message));
+  }
+
+  [[nodiscard]] std::vector<std::string> warnings() const {
+    if (count_ == 0) return {};
+    std::vector<std::string> lines = {
+        fmt::format("--lenient passed over {} ill-formed event{}", count_, count_ == 1 ? "" : "s")};
+    lines.insert(lines.end(), told_.begin(), told_.end());
+    if (count_ > told_.size()) lines.push_back(fmt::format("and {} more", count_ - told_.size()));
+    return lines;
+  }
+
+ private:
+  static constexpr std::size_t kTold = 5;
+  EventNumber last_ = 0;
+  std::uint64_t count_ = 0;
+  std::vector<std::string> told_;
+};
+
+class Run {
+ public:
+  Run(const Opener& open, trace::Format format, std::span<const std::unique_ptr<Check>> checks,
+      const PassOptions& options)
+      : open_(open), format_(format), checks_(checks), options_(options), seconds_(checks.size()) {}
+
+  Result<PassResult> run() {
+    const Clock::time_point start = Clock::now();
+    last_tick_ = start;
+    result_.trace.whole = false;
+    for (unsigned number = 1;; ++number) {
+      Result<std::unique_ptr<trace::Source>> source = open_();
+      if (!source) return source.error();
+      if (const Status status = pass(number, **source); !status) return status.error();
+
+      bool again = false;
+      for (std::size_t i = 0; i < checks_.size(); ++i) {
+        again |= timed(i, [&] { return checks_[i]->end_of_pass((*source)->names()); });
+      }
+      if (again) continue;
+      collect((*source)->names());
+      result_.seconds = seconds_between(start, Clock::now());
+      return std::move(result_);
+    }
+  }
+
+ private:
+  template <class Action>
+  std::invoke_result_t<Action> timed(std::size_t check, Action action) {
+    const Clock::time_point start = Clock::now();
+    auto value = action();
+    seconds_[check] += seconds_between(start, Clock::now());
+    return value;
+  }
+
+  /// Reads the trace once, up to limit_ or to where nobody wants more.
+  Status pass(unsigned number, trace::Source& source) {
+    spec::BlockMapper mapper({options_.spec, format_ == trace::Format::kRoadRunner});
+    std::optional<trace::Fault> fault;
+    trace::WellFormed wellformed([&](const trace::Fault& found) {
+      if (options_.lenient) {
+        passed_over_.add(found);
+        return true;
+      }
+      fault = found;
+      return false;
+    });
+
+    Count count;
+    EventNumber events = 0;
+    bool whole = false;
+    while (events < limit_) {
+      Result<Batch> next = source.next();
+      if (!next) return next.error();
+      Batch batch = *next;
+      if (batch.empty()) {
+        whole = true;
+        break;
+      }
+      if (batch.events.size() > limit_ - events) batch.events = batch.events.first(limit_ - events);
+
+      if (!mapper.idle()) mapper.apply(batch, source.names());
+      // What comes before a fault is still checked, so that whether --first reports or refuses
+      // does not depend on how large the batches are.
+      const bool good = wellformed.apply(batch, source.names());
+      count.take(batch);
+      events += batch.events.size();
+      if (give(batch, source.names())) break;
+      if (!good) {
+        return Error{fmt::format("event {}: {}; --lenient passes over such events", fault->event,
+                                 fault->message)};
+      }
+      tick(number, events, source);
+      if (!result_.interrupted && options_.interrupted && options_.interrupted()) {
+        result_.interrupted = true;
+        limit_ = std::max(events, seen_);
+      }
+    }
+    if (events > seen_ || (events == seen_ && whole)) {
+      summarize(source, count, events, whole);
+      if (whole) warn_of(mapper.unmatched(source.names()));
+    }
+    return {};
+  }
+
+  /// Hands a batch to every check that wants it. Whether none wants any more.
+  bool give(const Batch& batch, const Names& names) {
+    bool all_satisfied = !checks_.empty();
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      Check& check = *checks_[i];
+      if (check.satisfied()) continue;
+      all_satisfied &= timed(i, [&] {
+        check.take(batch, names);
+        return check.satisfied();
+      });
+    }
+    return all_satisfied;
+  }
+
+  void tick(unsigned number, EventNumber events, const trace::Source& source) {
+    constexpr std::chrono::milliseconds kBetweenTicks(100);
+    if (!options_.on_progress) return;
+    const Clock::time_point now = Clock::now();
+    if (now - last_tick_ < kBetweenTicks) return;
+    last_tick_ = now;
+    options_.on_progress({number, events, source.progress()});
+  }
+
+  /// A pass may end early, so the one that came furthest speaks for the trace.
+  void summarize(const trace::Source& source, const Count& count, EventNumber events, bool whole) {
+    seen_ = events;
+    TraceSummary& trace = result_.trace;
+    trace.counts = count.counts();
+    trace.threads = source.names().table(Space::kThread).size();
+    trace.variables = source.names().table(Space::kVariable).size();
+    trace.locks = source.names().table(Space::kLock).size();
+    trace.whole = whole && !result_.interrupted;
+    trace.warnings = source.warnings();
+    result_.warnings = trace.warnings;
+  }
+
+  /// Only a trace that was read to its end can be said to lack something.
+  void warn_of(const std::vector<spec::Unmatched>& unmatched) {
+    for (const spec::Unmatched& entry : unmatched) {
+      std::string warning = fmt::format(
+          "spec, line {}, column {}: {} = \"{}\" matches nothing in "
+          "this trace",
+          entry.line, entry.column, entry.list, entry.entry);
+      if (!entry.nearest.empty()) {
+        warning += fmt::format("; nearest: {}", fmt::join(entry.nearest, ", "));
+      }
+      result_.warnings.push_back(std::move(warning));
+    }
+  }
+
+  void collect(const Names& names) {
+    for (std::size_t i = 0; i < checks_.size(); ++i) {
+      CheckResult result = timed(i, [&] { return checks_[i]->result(); });
+      result.seconds = seconds_[i];
+      result_.results.push_back(std::move(result));
+    }
+    const std::vector<std::string> passed_over = passed_over_.warnings();
+    result_.warnings.insert(result_.warnings.end(), passed_over.begin(), passed_over.end());
+    const bool found = std::ranges::any_of(
+        result_.results, [](const CheckResult& result) { return !result.findings.empty(); });
+    if (found) result_.names = names;
+  }
+
+  const Opener& open_;
+  trace::Format format_;
+  std::span<const std::unique_ptr<Check>> checks_;
+  const PassOptions& options_;
+  std::vector<double> seconds_;  // of each check
+  PassedOver passed_over_;
+  EventNumber limit_ = std::numeric_limits<EventNumber>::max();
+  EventNumber seen_ = 0;  // the furthest that a pass has come
+  Clock::time_point last_tick_;
+  PassResult result_;
+};
+
+}  // namespace
+
+Result<PassResult> run_pass(const Opener& open, trace::Format format,
+                            std::span<const std::unique_ptr<Check>> checks,
+                            const PassOptions& options) {
+  Result<PassResult> result = Run(open, format, checks, options).run();
+  if (result) result->trace.format = trace::name_of(format);
+  return result;
+}
+
+Result<PassResult> run_pass(trace::Input& input, std::span<const std::unique_ptr<Check>> checks,
+                            const PassOptions& options) {
+  Result<PassResult> result =
+      run_pass([&input] { return input.read(); }, input.format(), checks, options);
+  if (result) result->trace.bytes = input.bytes();
+  return result;
+}
+
+}  // namespace syndrome::check

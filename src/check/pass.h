@@ -1,0 +1,78 @@
+// The driver: leads the events of a trace through the stages and past every requested check,
+//
+//   Input -> BlockMapper (spec/) -> WellFormed (trace/) -> Count -> Check, Check, …
+//
+// once, and again for as long as a check asks for another look.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "check/check.h"
+#include "check/count/count.h"
+#include "check/finding.h"
+#include "event/names.h"
+#include "event/result.h"
+#include "spec/spec.h"
+#include "trace/input.h"
+#include "trace/source.h"
+
+namespace syndrome::check {
+
+/// How far a pass has come.
+struct Tick {
+  unsigned pass = 1;
+  EventNumber events = 0;  // of this pass
+  trace::Progress bytes;
+};
+
+struct PassOptions {
+  const spec::Spec* spec = nullptr;  // which blocks count; outlives the pass
+  bool lenient = false;              // pass over ill-formed events instead of refusing the trace
+  /// Called about ten times a second.
+  std::function<void(const Tick&)> on_progress;
+  /// Asked after each batch until it first says yes. From then on the trace is taken to end at the
+  /// furthest event that any pass has seen: a second look at it sees the same events and no more.
+  std::function<bool()> interrupted;
+};
+
+struct TraceSummary {
+  std::string format;
+  std::uint64_t bytes = 0;
+  Counts counts;
+  std::uint64_t threads = 0;
+  std::uint64_t variables = 0;
+  std::uint64_t locks = 0;
+  bool whole = true;  // false: reading stopped early, because nobody wanted more or on request
+  std::vector<std::string> warnings;  // of the reader: where the file was cut off
+};
+
+struct PassResult {
+  TraceSummary trace;
+  std::vector<CheckResult> results;   // one for each check, in order
+  std::vector<std::string> warnings;  // the reader's, and what else a user should know
+  Names names;                        // filled in when there is a finding
+  bool interrupted = false;           // then trace.counts.events() says after how many
+  double seconds = 0;                 // all passes, reading included
+};
+
+/// Opens the trace at its first event, each time it is called.
+using Opener = std::function<Result<std::unique_ptr<trace::Source>>()>;
+
+/// Runs every check over the trace. An error when the trace cannot be read or is ill-formed, with
+/// its position: "event 12: …".
+[[nodiscard]] Result<PassResult> run_pass(trace::Input& input,
+                                          std::span<const std::unique_ptr<Check>> checks,
+                                          const PassOptions& options);
+
+/// The same over whatever `open` opens; the summary then has no bytes.
+[[nodiscard]] Result<PassResult> run_pass(const Opener& open, trace::Format format,
+                                          std::span<const std::unique_ptr<Check>> checks,
+                                          const PassOptions& options);
+
+}  // namespace syndrome::check

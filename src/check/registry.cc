@@ -1,0 +1,106 @@
+#include "check/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "check/atomicity/atomicity.h"
+#include "check/count/count.h"
+#include "check/print/print.h"
+#include "spec/nearest.h"
+
+namespace syndrome::check {
+namespace {
+
+constexpr std::array<std::string_view, 3> kAtomicityEngines = {"reach", "aerodrome", "velodrome"};
+
+constexpr std::array<Rule, 1> kAtomicityRules = {{
+    {"conflict-cycle", "a block did not run as if alone",
+     "Another thread came between two steps of a block, in such a way that no order in which the "
+     "blocks run one after the other gives the same result. Each edge of the cycle is a pair of "
+     "conflicting operations (two accesses to one variable, one of them a write; a release and the "
+     "next acquire of a lock; fork and join), and says which of two blocks must come first; "
+     "together they ask the block to come before itself. Usual fix: hold one lock for the whole "
+     "block, and at every other access to the data that it uses."},
+}};
+
+constexpr Registration kRegistry[] = {
+    {"atomicity", "every block runs as if alone (conflict serializability)", make_atomicity,
+     kAtomicityEngines, kAtomicityRules},
+    {"count", "counts events by kind; always clean", make_count, {}, {}, true},
+    {"print", "prints every event; always clean", make_print, {}, {}, true},
+};
+
+std::string names_of_checks() {
+  std::vector<std::string_view> names;
+  for (const Registration& entry : kRegistry) {
+    if (!entry.asked_for_by_name_only) names.push_back(entry.name);
+  }
+  names.push_back("all");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// " (did you mean 'atomicity'?)", or nothing when no name is close.
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known) {
+  const std::string_view close = spec::nearest(name, known);
+  return close.empty() ? std::string() : fmt::format(" (did you mean '{}'?)", close);
+}
+
+}  // namespace
+
+std::span<const Registration> registry() {
+  return kRegistry;
+}
+
+const Registration* find(std::string_view name) {
+  const auto* const entry = std::ranges::find(kRegistry, name, &Registration::name);
+  return entry == std::end(kRegistry) ? nullptr : entry;
+}
+
+Result<std::vector<const Registration*>> parse_checks(std::string_view list) {
+  std::vector<const Registration*> checks;
+  const auto add = [&checks](const Registration& entry) {
+    if (std::ranges::find(checks, &entry) == checks.end()) checks.push_back(&entry);
+  };
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string_view name = list.substr(0, comma);
+    if (name == "all") {
+      for (const Registration& entry : kRegistry) {
+        if (!entry.asked_for_by_name_only) add(entry);
+      }
+    } else if (const Registration* entry = find(name)) {
+      add(*entry);
+    } else if (name.empty()) {
+      return Error{
+          fmt::format("--check: expected a name, found nothing before or after a comma; "
+                      "this version has: {}",
+                      names_of_checks())};
+    } else {
+      std::vector<std::string_view> known = {"all"};
+      for (const Registration& other : kRegistry) known.push_back(other.name);
+      return Error{fmt::format("--check: there is no check '{}'{}; this version has: {}", name,
+                               did_you_mean(name, known), names_of_checks())};
+    }
+    if (comma == std::string_view::npos) return checks;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+Status has_engine(std::span<const Registration* const> checks, std::string_view engine) {
+  if (engine.empty()) return {};
+  std::vector<std::string_view> engines;
+  for (const Registration* entry : checks) {
+    engines.insert(engines.end(), entry->engines.begin(), entry->engines.end());
+  }
+  if (std::ranges::find(engines, engine) != engines.end()) return {};
+  if (engines.empty()) {
+    return Error{"--engine: none of the requested checks has engines to choose from; leave it out"};
+  }
+  return Error{fmt::format("--engine: there is no engine '{}'{}; there are: {}", engine,
+                           did_you_mean(engine, engines), fmt::join(engines, ", "))};
+}
+
+}  // namespace syndrome::check
