@@ -1,0 +1,132 @@
+#include "report/advice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "report/words.h"
+
+namespace syndrome::report {
+namespace {
+
+constexpr std::size_t kNamed = 8;  // events or variables that a sentence can carry
+
+bool is_access(EventKind op) {
+  return target_space(op) == Space::kVariable;
+}
+
+/// The events of the cycle, ascending, each once.
+std::vector<const Site*> cycle_sites(const Finding& finding) {
+  std::vector<const Site*> sites;
+  for (const check::Edge& edge : finding.cycle) {
+    for (const EventNumber event : {edge.from, edge.to}) {
+      if (const Site* site = finding.site_at(event)) sites.push_back(site);
+    }
+  }
+  std::ranges::sort(sites, {}, &Site::event);
+  const auto rest = std::ranges::unique(sites);
+  sites.erase(rest.begin(), rest.end());
+  return sites;
+}
+
+/// "4", "4 and 9", "4, 9 and 12"
+template <class Range>
+std::string enumerate(const Range& items) {
+  std::vector<std::string> words;
+  for (const auto& item : items) {
+    if (words.size() == kNamed) {
+      words.emplace_back("others");
+      break;
+    }
+    words.push_back(fmt::format("{}", item));
+  }
+  if (words.empty()) return {};
+  const std::string last = std::move(words.back());
+  words.pop_back();
+  return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
+}
+
+/// A lock that every one of the sites holds.
+std::optional<std::string> common_lock(const std::vector<const Site*>& sites) {
+  if (sites.empty()) return std::nullopt;
+  for (const std::string& lock : sites.front()->locks) {
+    const bool everywhere = std::ranges::all_of(sites, [&lock](const Site* site) {
+      return std::ranges::find(site->locks, lock) != site->locks.end();
+    });
+    if (everywhere) return lock;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string locks_held(const Finding& finding) {
+  std::vector<std::pair<std::string, std::vector<EventNumber>>> groups;
+  for (const Site* site : cycle_sites(finding)) {
+    const std::string locks = site->locks.empty() ? "none" : enumerate(site->locks);
+    auto group = std::ranges::find(groups, locks, &decltype(groups)::value_type::first);
+    if (group == groups.end()) group = groups.insert(groups.end(), {locks, {}});
+    group->second.push_back(site->event);
+  }
+  if (groups.size() == 1 && groups[0].first == "none") return "none at any of these events";
+  std::vector<std::string> parts;
+  for (const auto& [locks, events] : groups) {
+    if (parts.size() == kNamed) break;
+    parts.push_back(fmt::format("{} at {} {}", locks, events.size() == 1 ? "event" : "events",
+                                enumerate(events)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string usual_fix(const Finding& finding) {
+  const Block* block = finding.block_at(finding.block);
+  if (block == nullptr || finding.cycle.empty()) return {};
+  const std::string name = block_words(finding, *block);
+  const EventNumber leaves = finding.cycle.front().from;
+  const EventNumber returns = finding.cycle.back().to;
+  const std::vector<const Site*> sites = cycle_sites(finding);
+
+  // The block itself gave up a lock in the middle, and others took it.
+  const Site* left = finding.site_at(leaves);
+  const Site* back = finding.site_at(returns);
+  if (left == nullptr || back == nullptr) return {};
+  if (target_space(left->op) == Space::kLock && target_space(back->op) == Space::kLock &&
+      left->target == back->target) {
+    return fmt::format(
+        "{} gives up lock {} at event {} and takes it again at event {}; others can come in "
+        "between. Hold {} from the first use to the last.",
+        name, left->target, leaves, returns, left->target);
+  }
+  std::vector<const Site*> accesses;
+  std::vector<std::string> variables;
+  for (const Site* site : sites) {
+    if (!is_access(site->op)) continue;
+    accesses.push_back(site);
+    if (std::ranges::find(variables, site->target) == variables.end()) {
+      variables.push_back(site->target);
+    }
+  }
+  if (accesses.empty()) {
+    return fmt::format("Let one lock cover {} from event {} to event {}.", name, leaves, returns);
+  }
+  if (const std::optional<std::string> lock = common_lock(accesses)) {
+    return fmt::format(
+        "Every access above holds lock {}, but {} lets go of it between event {} and event {}. "
+        "Hold {} from the one to the other.",
+        *lock, name, leaves, returns, *lock);
+  }
+  std::string fix = fmt::format(
+      "Hold one lock in {} from event {} to event {}, the same one that every other access to {} "
+      "holds.",
+      name, leaves, returns, enumerate(variables));
+  if (variables.size() == 1 && left->op == EventKind::kRead && back->op == EventKind::kWrite) {
+    fix += " For a single number, one atomic operation (fetch_add, compare_exchange) does it too.";
+  }
+  return fix;
+}
+
+}  // namespace syndrome::report

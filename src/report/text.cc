@@ -1,0 +1,317 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "check/registry.h"
+#include "report/advice.h"
+#include "report/cells.h"
+#include "report/diagram.h"
+#include "report/paint.h"
+#include "report/words.h"
+
+namespace syndrome::report {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kIndent = 3;      // of what belongs to a finding
+constexpr std::size_t kToldEdges = 12;  // edges that are explained in words
+constexpr std::size_t kNamedInHeadline = 3;
+
+std::string capital(std::string_view word) {
+  std::string result(word);
+  if (!result.empty()) {
+    result[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(result[0])));
+  }
+  return result;
+}
+
+/// As a shell reads it.
+std::string quoted(std::string_view file) {
+  const bool plain = !file.empty() && std::ranges::all_of(file, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./+,:=@%").find(c) != std::string_view::npos;
+  });
+  if (plain) return std::string(file);
+  std::string result = "'";
+  for (const char c : file) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+std::string file_words(const Trace& trace) {
+  return trace.file == "-" ? "standard input" : clean(trace.file);
+}
+
+class Writer {
+ public:
+  Writer(const Report& report, const TextOptions& options)
+      : report_(report), options_(options), paint_(options.colour) {}
+
+  std::string write() {
+    for (std::size_t i = 0; i < report_.checks.size(); ++i) {
+      if (i != 0) line("");
+      write_check(report_.checks[i]);
+    }
+    if (options_.stats) write_stats();
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view text) { out_.append(text).append("\n"); }
+
+  void paragraph(std::string_view text, std::size_t indent, Style style = Style::kPlain) {
+    for (const std::string& each : wrap(text, kColumns - indent)) {
+      line(std::string(indent, ' ') + paint_(style, each));
+    }
+  }
+
+  /// A paragraph with a word in the margin.
+  void item(std::string_view head, Style style, std::string_view text, std::size_t margin) {
+    const std::size_t indent = kIndent + margin;
+    bool first = true;
+    for (const std::string& each : wrap(text, kColumns - indent)) {
+      const std::string before = first ? pad(head, margin) : std::string(margin, ' ');
+      line(std::string(kIndent, ' ') + paint_(style, before) + each);
+      first = false;
+    }
+  }
+
+  void figure(std::string_view name, std::string_view value, std::size_t indent) {
+    constexpr std::size_t kNames = 32;
+    line(fmt::format("{}{}{}", std::string(indent, ' '), pad(name, kNames - indent),
+                     fit(value, kColumns - kNames)));
+  }
+
+  /// A command stays in one piece, so that it can be copied.
+  void command(std::string_view head, std::string_view text, std::size_t margin) {
+    line(std::string(kIndent, ' ') + paint_(Style::kStrong, pad(head, margin)) + std::string(text));
+  }
+
+  void write_check(const CheckReport& entry) {
+    const check::Registration* known = check::find(entry.check);
+    if (known != nullptr && known->rules.empty()) return write_figures(entry);
+    write_verdict(entry);
+    write_size(entry);
+    if (&entry == report_.checks.data()) {
+      for (const std::string& warning : report_.trace.warnings) {
+        paragraph("Warning: " + clean(warning), 0, Style::kWarn);
+      }
+    }
+    for (const std::string& note : entry.notes) paragraph("Note: " + clean(note), 0);
+    for (std::size_t i = 0; i < entry.findings.size(); ++i) write_finding(entry.findings[i], i + 1);
+    write_limits(entry);
+  }
+
+  /// An analysis that judges nothing: what it measured.
+  void write_figures(const CheckReport& entry) {
+    paragraph(fmt::format("{} of {}", capital(clean(entry.check)), file_words(report_.trace)), 0,
+              Style::kStrong);
+    for (const check::Stat& stat : entry.stats) figure(clean(stat.name), grouped(stat.value), 2);
+  }
+
+  /// The first line: the verdict, and what was violated.
+  void write_verdict(const CheckReport& entry) {
+    const std::string check = capital(clean(entry.check));
+    const std::string file = file_words(report_.trace);
+    switch (entry.verdict) {
+      case check::Verdict::kClean:
+        paragraph(fmt::format("{} clean: no violation in {}.", check, file), 0, Style::kGood);
+        return;
+      case check::Verdict::kUndecided:
+        paragraph(fmt::format("{} undecided for {}.", check, file), 0, Style::kWarn);
+        return;
+      case check::Verdict::kViolated: break;
+    }
+    paragraph(fmt::format("{} violated in {}{}", check, file, violators(entry)), 0, Style::kBad);
+  }
+
+  /// ": transfer, audit and 3 other blocks did not run as if alone."
+  std::string violators(const CheckReport& entry) {
+    std::vector<std::string> names;
+    for (const Finding& finding : entry.findings) {
+      const Block* block = finding.block_at(finding.block);
+      if (block == nullptr) continue;
+      const std::string name =
+          clean(!block->label.empty() ? block->label : block_words(finding, *block));
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    if (names.empty()) return ".";
+    std::string text = ": ";
+    const std::size_t named = std::min(names.size(), kNamedInHeadline);
+    for (std::size_t i = 0; i < named; ++i) {
+      const bool last = i + 1 == named && named == names.size();
+      text += i == 0 ? "" : last ? " and " : ", ";
+      text += names[i];
+    }
+    if (names.size() > named) text += " and " + many(names.size() - named, "other block");
+    return text + " did not run as if alone.";
+  }
+
+  void write_size(const CheckReport& entry) {
+    const Trace& trace = report_.trace;
+    std::string text;
+    if (!entry.findings.empty()) text = many(entry.findings.size(), "finding") + " in ";
+    text += fmt::format("{}, {}, {}, {}, {}", many(trace.events, "event"),
+                        many(trace.threads, "thread"), many(trace.variables, "variable"),
+                        many(trace.locks, "lock"), many(trace.blocks, "block"));
+    if (!entry.engine.empty()) text += fmt::format("; engine {}", clean(entry.engine));
+    paragraph(text + ".", 0, Style::kFaint);
+    if (trace.interrupted) {
+      paragraph(fmt::format("Interrupted after {}: what follows is about those alone.",
+                            many(trace.events, "event")),
+                0, Style::kWarn);
+    } else if (!trace.whole) {
+      paragraph("Stopped at the first finding; the rest of the trace was not read.", 0,
+                Style::kFaint);
+    }
+  }
+
+  void write_finding(const Finding& finding, std::size_t number) {
+    line("");
+    write_headline(finding, number);
+    if (finding.cycle.empty()) paragraph(clean(finding.message), kIndent);
+    line("");
+    for (const std::string& each : draw(finding, kColumns - kIndent, paint_)) {
+      line(each.empty() ? "" : std::string(kIndent, ' ') + each);
+    }
+    if (!finding.cycle.empty()) write_explanation(finding);
+    write_advice(finding);
+  }
+
+  void write_headline(const Finding& finding, std::size_t number) {
+    const Block* block = finding.block_at(finding.block);
+    const std::string head = fmt::format("{:<{}}", fmt::format("{}.", number), kIndent);
+    std::string what = clean(finding.rule);
+    std::string where = fmt::format("event {}", finding.event);
+    if (block != nullptr) {
+      what = clean(block->label.empty() ? block_words(finding, *block) : block->label) +
+             " is not atomic";
+      where = thread_words(clean(block->thread));
+      where += block->place.known() ? ", " + clean(short_text(block->place))
+                                    : fmt::format(", event {}", block->begin);
+    }
+    if (finding.count > 1) where += fmt::format(", seen {} times", grouped(finding.count));
+    if (finding.certainty != check::Certainty::kObserved) {
+      where += fmt::format(", {}", name_of(finding.certainty));
+    }
+    const std::size_t room = kColumns - width(head);
+    where = fit(where, room / 2);
+    what = fit(what, room - width(where) - 4);
+    line(paint_(Style::kBad, head + what) + "  " + paint_(Style::kFaint, "(" + where + ")"));
+  }
+
+  void write_explanation(const Finding& finding) {
+    line("");
+    const std::size_t told = std::min(finding.cycle.size(), kToldEdges);
+    const std::size_t margin = 3;
+    for (std::size_t i = 0; i < told; ++i) {
+      const Site* from = finding.site_at(finding.cycle[i].from);
+      const Site* to = finding.site_at(finding.cycle[i].to);
+      if (from == nullptr || to == nullptr) continue;
+      item(letter(i), Style::kBad,
+           clean(fmt::format("{} must come before {}: {}.", transaction_words(finding, *from),
+                             transaction_words(finding, *to), edge_words(*from, *to))),
+           margin);
+    }
+    if (told < finding.cycle.size()) {
+      paragraph(fmt::format("… and {} (--format json has them all)",
+                            many(finding.cycle.size() - told, "more edge")),
+                kIndent + margin);
+    }
+    const Block* block = finding.block_at(finding.block);
+    const std::string name =
+        block == nullptr ? std::string("the block") : block_words(finding, *block);
+    const std::string_view both = finding.cycle.size() == 2 ? "both" : "all of them";
+    paragraph(clean(fmt::format("No order of whole blocks does {}: {} would have to come before "
+                                "itself.",
+                                both, name)),
+              kIndent);
+  }
+
+  void write_advice(const Finding& finding) {
+    constexpr std::size_t kMargin = 12;
+    line("");
+    if (!finding.cycle.empty()) {
+      item("Locks held", Style::kStrong, clean(locks_held(finding)), kMargin);
+    }
+    const std::string fix = usual_fix(finding);
+    if (!fix.empty()) item("Usual fix", Style::kStrong, clean(fix), kMargin);
+    if (report_.trace.file != "-") {
+      command("Look closer",
+              fmt::format("syndrome trace cat --number --around {} {}", finding.event,
+                          clean(quoted(report_.trace.file))),
+              kMargin);
+    }
+  }
+
+  /// What a reader may take the verdict for, and must not.
+  void write_limits(const CheckReport& entry) {
+    line("");
+    const std::string file = clean(quoted(report_.trace.file));
+    if (entry.verdict == check::Verdict::kViolated) {
+      if (report_.trace.file != "-") {
+        paragraph(fmt::format("For other programs: syndrome check --format json {}", file), 0,
+                  Style::kFaint);
+      }
+      return;
+    }
+    if (entry.verdict == check::Verdict::kUndecided) return;
+    if (report_.trace.blocks == 0) {
+      paragraph("There was nothing to check: the trace has no blocks (begin … end).", 0,
+                Style::kWarn);
+      return;
+    }
+    paragraph(fmt::format("{} ran as if one after the other. This is what happened in one run: "
+                          "another input or another schedule may still break them, and code that "
+                          "did not run, or ran outside of blocks, was not judged.",
+                          report_.trace.blocks == 1
+                              ? std::string("The block")
+                              : fmt::format("The {} blocks", grouped(report_.trace.blocks))),
+              0);
+  }
+
+  void write_stats() {
+    if (!out_.empty()) line("");
+    line(paint_(Style::kStrong, "Statistics"));
+    if (report_.seconds > 0) {
+      figure("time", duration(report_.seconds), 2);
+      figure("events a second",
+             grouped(static_cast<std::uint64_t>(static_cast<double>(report_.trace.events) /
+                                                report_.seconds)),
+             2);
+    }
+    if (report_.peak_memory != 0) {
+      figure("peak memory",
+             fmt::format("{:.1f} MB", static_cast<double>(report_.peak_memory) / 1e6), 2);
+    }
+    for (const CheckReport& entry : report_.checks) {
+      figure(clean(entry.engine.empty() ? entry.check
+                                        : fmt::format("{} ({})", entry.check, entry.engine)),
+             duration(entry.seconds), 2);
+      for (const check::Stat& stat : entry.stats) {
+        figure(clean(stat.name), grouped(stat.value), 4);
+      }
+    }
+  }
+
+  const Report& report_;
+  const TextOptions& options_;
+  Paint paint_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_text(const Report& report, const TextOptions& options) {
+  return Writer(report, options).write();
+}
+
+}  // namespace syndrome::report
