@@ -1,0 +1,25 @@
+// The subcommands. Each file adds its own to the command line: options, help with an example, and
+// what to do when it is called, which leaves the exit code in `exit_code`.
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace syndrome::cli {
+
+// contract.md, exit codes.
+inline constexpr int kClean = 0;
+inline constexpr int kFindings = 1;
+inline constexpr int kWrong = 2;  // the input or the call
+inline constexpr int kUndecided = 3;
+inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells do
+
+void add_check(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
+void add_trace_info(CLI::App& trace, int& exit_code);
+void add_trace_cat(CLI::App& trace, int& exit_code);
+void add_trace_convert(CLI::App& trace, int& exit_code);
+void add_trace_validate(CLI::App& trace, int& exit_code);
+void add_trace_generate(CLI::App& trace, int& exit_code);
+
+}  // namespace syndrome::cli

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/io.h"
+#include "spec/nearest.h"
+
+namespace syndrome::cli {
+namespace {
+
+/// The deepest subcommand that the call named.
+const CLI::App& called(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name()
+                                     : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+/// "chek" is a subcommand that does not exist, "--fromat" an option.
+std::string unexpected(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> known;
+  if (word.starts_with("-")) {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
+  }
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const std::string_view close = spec::nearest(word, views);
+  const std::string hint = close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close);
+  if (word.starts_with("-")) return fmt::format("there is no option '{}'{}", word, hint);
+  if (views.empty()) return fmt::format("'{}' is one argument too many", word);
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  return fmt::format("there is no command '{}'{}; there are: {}", word, hint, list);
+}
+
+int wrong_call(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = called(app);
+  std::string message = error.what();
+  const std::vector<std::string> rest = command.remaining(true);
+  // What could not be understood explains the error better than what is missing because of it.
+  if (!rest.empty()) message = unexpected(command, rest.front());
+  complain(fmt::format("{}\nTry '{} --help'.", message, full_name(command)));
+  return kWrong;
+}
+
+int run(int argc, char** argv) {
+  // Whoever closes the pipe that we write to has seen enough: end quietly, as cat does.
+  std::signal(SIGPIPE, SIG_DFL);
+
+  int exit_code = kClean;
+  CLI::App app("Finds atomicity violations in traces of multi-threaded programs.", "syndrome");
+  app.set_version_flag("--version", "syndrome " SYNDROME_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  syndrome check trace.std                 is every block atomic?\n"
+      "  syndrome trace info trace.std            what is in a trace?\n"
+      "  syndrome check --help                    options, exit codes, an example");
+  add_check(app, exit_code);
+  CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
+  trace->require_subcommand(1);
+  trace->footer(
+      "Example:\n"
+      "  syndrome trace generate --events 100000 --seed 1 -o t.syn\n"
+      "  syndrome trace info t.syn");
+  add_trace_info(*trace, exit_code);
+  add_trace_cat(*trace, exit_code);
+  add_trace_convert(*trace, exit_code);
+  add_trace_validate(*trace, exit_code);
+  add_trace_generate(*trace, exit_code);
+  add_report(app, exit_code);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& command = called(app);
+    const CLI::App* parent = command.get_parent();
+    const std::string text = command.help(parent == nullptr ? "" : full_name(*parent));
+    const Status status = write_stdout(text);
+    return status ? kClean : kWrong;
+  } catch (const CLI::CallForVersion& version) {
+    const Status status = write_stdout(fmt::format("{}\n", version.what()));
+    return status ? kClean : kWrong;
+  } catch (const CLI::ParseError& error) {
+    return wrong_call(app, error);
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace syndrome::cli
+
+int main(int argc, char** argv) {
+  try {
+    return syndrome::cli::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    syndrome::cli::complain("out of memory");
+    return syndrome::cli::kWrong;
+  }
+}

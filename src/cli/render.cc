@@ -1,0 +1,58 @@
+#include "cli/render.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/io.h"
+#include "report/json.h"
+#include "report/text.h"
+#include "spec/nearest.h"
+
+namespace syndrome::cli {
+
+void add_render_options(CLI::App& command, RenderOptions& options) {
+  command.add_option("--format", options.format, "How to report: text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  command.add_option("-o,--output", options.output, "Report into FILE (default: standard output)")
+      ->type_name("FILE");
+  command
+      .add_option("--color", options.colour,
+                  "Colour: auto (on a terminal, unless NO_COLOR is set), always or never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->capture_default_str();
+  command.add_flag("--stats", options.stats,
+                   "Also how often each rule of the algorithm fired, events a second, peak memory");
+}
+
+Status check_format(const RenderOptions& options) {
+  static const std::vector<std::string_view> kFormats = {"text", "json"};
+  if (std::ranges::find(kFormats, options.format) != kFormats.end()) return {};
+  const std::string_view close = spec::nearest(options.format, kFormats);
+  return Error{fmt::format("--format: this version cannot report as '{}'{}; it has: text, json",
+                           options.format,
+                           close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close))};
+}
+
+std::string render(std::span<const report::Report> reports, bool array,
+                   const RenderOptions& options) {
+  if (options.format == "json") return report::to_json(reports, array, {options.stats});
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  report::TextOptions text;
+  text.colour =
+      to_stdout ? wants_colour(options.colour, STDOUT_FILENO) : options.colour == "always";
+  text.stats = options.stats;
+  std::string result;
+  for (const report::Report& each : reports) {
+    const std::string one = report::to_text(each, text);
+    if (!result.empty() && !one.empty()) result += '\n';
+    result += one;
+  }
+  return result;
+}
+
+}  // namespace syndrome::cli

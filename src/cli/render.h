@@ -1,0 +1,32 @@
+// --format, -o, --color: from reports to bytes, the same for `check` and `report`.
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "event/result.h"
+#include "report/report.h"
+
+namespace syndrome::cli {
+
+struct RenderOptions {
+  std::string format = "text";
+  std::string output;  // -o; empty: standard output
+  std::string colour = "auto";
+  bool stats = false;
+};
+
+void add_render_options(CLI::App& command, RenderOptions& options);
+
+/// An error that lists the formats, for one that this version does not have.
+[[nodiscard]] Status check_format(const RenderOptions& options);
+
+/// `array`: the JSON is an array of reports, even when there is one.
+[[nodiscard]] std::string render(std::span<const report::Report> reports, bool array,
+                                 const RenderOptions& options);
+
+}  // namespace syndrome::cli
