@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPreludeBytes = 16;
 
 // All codings are tried once in so many chunks, and the best is kept until then: trying them at
-// every chunk would double the time that writing takes.
+// every chunk would compress everything twice and more.
 constexpr std::uint64_t kTryEvery = 16;
 
 // Events are put together in blocks whose numbers stay in the first-level cache.

@@ -16,8 +16,8 @@ namespace {
 // second-level cache.
 constexpr std::size_t kSlice = 16384;
 
-// One worker decodes faster than any check goes (docs/performance.md); more than a few would only
-// take memory. Whoever asks for more by number gets more.
+// The check runs in one thread, so a few workers are enough to feed it, and each takes memory.
+// Whoever asks for more by number gets more.
 constexpr unsigned kDefaultMaxWorkers = 4;
 constexpr unsigned kMaxWorkers = 64;
 

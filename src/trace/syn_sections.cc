@@ -16,7 +16,7 @@ void SectionWriter::add(Bytes raw, std::vector<std::byte>& payload) {
   std::byte* const body = payload.data() + start + 4;
   const std::size_t packed =
       ZSTD_compress2(context_.get(), body, payload.size() - start - 4, raw.data(), raw.size());
-  // Unpacking costs a nanosecond a byte: it has to be worth one byte in 64.
+  // Unpacking takes time, using the bytes where they are takes none: it has to save one in 64.
   if (ZSTD_isError(packed) || packed >= raw.size() - raw.size() / 64) {
     payload.resize(start);
     add_uncompressed(raw, payload);
