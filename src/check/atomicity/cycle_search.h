@@ -6,36 +6,18 @@
 // event g from which the cycle comes back must not already happen before e1. Then some equivalent
 // order of the same events has g between e1 and e2: B really can be interrupted. Every cycle has at
 // least one strict block. docs/atomicity.md has examples and the proof.
-//
-// Works on the events of one component only: all paths that matter stay inside of it.
 
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "check/atomicity/component.h"
 #include "check/finding.h"
 #include "event/event.h"
 
 namespace syndrome::check {
-
-/// An event of the component. Thread-order-only events need not be here, but every transaction has
-/// at least one event, and a block's first one is its begin.
-struct ComponentEvent {
-  EventNumber number = 0;
-  Event event;
-  std::uint32_t transaction = 0;  // index into the component's transactions
-  std::uint32_t round = 0;        // of a barrier event
-};
-
-struct ComponentTransaction {
-  ThreadId thread;
-  EventNumber first = 0;  // a block's begin
-  EventNumber last = 0;
-  bool block = false;
-};
 
 enum class Sense : std::uint8_t { kStrict, kWide };
 
@@ -50,22 +32,54 @@ struct Cycle {
 
 class CycleSearch {
  public:
-  /// `events` in trace order; an event that conflicts by thread and join alone may come later than
-  /// its number says, but not after the join.
-  CycleSearch(std::vector<ComponentEvent> events, std::vector<ComponentTransaction> transactions);
-  ~CycleSearch();
-
-  [[nodiscard]] std::size_t transactions() const;
+  explicit CycleSearch(const Component& component);
 
   /// A minimal cycle that shows that the transaction violates: no transaction on it can be left
   /// out. None when it does not violate in that sense, or is not a block. `budget` counts down by
   /// the events looked at; when it is used up, the answer is none.
-  [[nodiscard]] std::optional<Cycle> find(std::uint32_t transaction, Sense sense,
+  [[nodiscard]] std::optional<Cycle> find(Component::TransactionIndex transaction, Sense sense,
                                           std::uint64_t& budget);
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  using EventIndex = Component::EventIndex;
+  using TransactionIndex = Component::TransactionIndex;
+  static constexpr std::uint32_t kNone = ~0U;
+
+  /// A conflict between two transactions.
+  struct Hop {
+    EventIndex from = kNone;
+    EventIndex to = kNone;
+  };
+  /// The way back into the block from one transaction: by `hop`, which counts until `bound`: only a
+  /// cycle that left before that number comes back later.
+  struct WayBack {
+    std::uint32_t search = 0;
+    Hop hop;
+    EventNumber bound = 0;
+  };
+  /// How a transaction was reached: by `hop`, on a path that left the block at event `left`.
+  struct Label {
+    std::uint32_t search = 0;
+    EventNumber left = 0;
+    Hop hop;
+  };
+
+  [[nodiscard]] EventNumber bound(Hop back, TransactionIndex block, Sense sense) const;
+  void find_ways_back(TransactionIndex block, Sense sense, std::uint64_t& budget);
+  template <class Relax>
+  void leave(TransactionIndex block, std::uint64_t& budget, Relax relax) const;
+  template <class Relax>
+  void expand(TransactionIndex t, TransactionIndex block, std::uint64_t& budget, Relax relax) const;
+  template <class Accept>
+  [[nodiscard]] Hop direct(TransactionIndex a, TransactionIndex b, Accept accept) const;
+  [[nodiscard]] Cycle minimal(TransactionIndex block, TransactionIndex last, Sense sense) const;
+
+  const Component& component_;
+  // Of the search with this number; entries of earlier ones are void.
+  std::uint32_t search_ = 0;
+  std::vector<Label> label_;   // by transaction
+  std::vector<WayBack> back_;  // by transaction
+  EventNumber latest_bound_ = 0;
 };
 
 }  // namespace syndrome::check

@@ -155,8 +155,9 @@ void Evidence::search_components(const Graph& graph, const std::vector<bool>& al
   }
   for (std::uint32_t c = 0; c < count; ++c) {
     ++components_;
-    CycleSearch search(std::move(events[c]), std::move(transactions[c]));
-    for (std::uint32_t t = 0; t < search.transactions(); ++t) {
+    const Component members(std::move(events[c]), std::move(transactions[c]));
+    CycleSearch search(members);
+    for (std::uint32_t t = 0; t < members.size(); ++t) {
       std::optional<Cycle> cycle = search.find(t, Sense::kStrict, options_.budget);
       if (!cycle && options_.wide) cycle = search.find(t, Sense::kWide, options_.budget);
       if (cycle) on_cycle_(*std::move(cycle));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "check/analysis.h"
+#include "check/atomicity/component.h"
 #include "check/atomicity/conflict.h"
 #include "check/atomicity/cycle_search.h"
 

@@ -12,8 +12,8 @@
 
 #include <tsl/robin_map.h>
 
+#include "check/atomicity/component.h"
 #include "check/atomicity/conflict.h"
-#include "check/atomicity/cycle_search.h"
 
 namespace syndrome::check {
 

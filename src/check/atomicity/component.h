@@ -1,0 +1,158 @@
+// A strongly connected component of the transaction graph, indexed for the search for cycles: the
+// events of each transaction, the events on each object, and the order of events by conflicts.
+//
+// All paths between two of its transactions stay inside of it, so it is all that a search needs.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "check/atomicity/conflict.h"
+#include "event/event.h"
+
+namespace syndrome::check {
+
+/// An event of the component. Events that order nothing between threads may be missing, but every
+/// transaction has at least one event, and a block's first one is its begin.
+struct ComponentEvent {
+  EventNumber number = 0;
+  Event event;
+  std::uint32_t transaction = 0;  // index into the component's transactions
+  std::uint32_t round = 0;        // of a barrier event
+};
+
+struct ComponentTransaction {
+  ThreadId thread;
+  EventNumber first = 0;  // a block's begin
+  EventNumber last = 0;
+  bool block = false;
+};
+
+class Component {
+ public:
+  using EventIndex = std::uint32_t;
+  using TransactionIndex = std::uint32_t;
+  using ThreadIndex = std::uint32_t;  // threads of the component, numbered from 0
+
+  /// `events` in trace order; an event that conflicts by thread and join alone may come later than
+  /// its number says, but not after the join.
+  Component(std::vector<ComponentEvent> events, std::vector<ComponentTransaction> transactions);
+
+  [[nodiscard]] std::size_t size() const { return transactions_.size(); }
+  [[nodiscard]] const ComponentTransaction& transaction(TransactionIndex t) const {
+    return transactions_[t];
+  }
+  [[nodiscard]] const Event& event(EventIndex e) const { return events_[e].event; }
+  [[nodiscard]] EventNumber number(EventIndex e) const { return events_[e].number; }
+  [[nodiscard]] TransactionIndex transaction_of(EventIndex e) const {
+    return events_[e].transaction;
+  }
+  [[nodiscard]] ThreadIndex thread_of(EventIndex e) const {
+    return transaction_thread_[transaction_of(e)];
+  }
+  [[nodiscard]] ThreadIndex thread_of_transaction(TransactionIndex t) const {
+    return transaction_thread_[t];
+  }
+  [[nodiscard]] std::span<const EventIndex> events_of(TransactionIndex t) const {
+    return {by_transaction_.data() + transaction_begin_[t],
+            by_transaction_.data() + transaction_begin_[t + 1]};
+  }
+  /// A thread's transactions, in order, and the place of a transaction among them.
+  [[nodiscard]] const std::vector<TransactionIndex>& transactions_of(ThreadIndex thread) const {
+    return thread_transactions_[thread];
+  }
+  [[nodiscard]] std::size_t place_in_thread(TransactionIndex t) const {
+    return place_in_thread_[t];
+  }
+  /// The thread that a fork or join is about, if it is in the component.
+  [[nodiscard]] std::optional<ThreadIndex> child_of(EventIndex e) const;
+  /// The events that join a thread.
+  [[nodiscard]] const std::vector<EventIndex>& joins_of(ThreadIndex thread) const {
+    return joins_of_[thread];
+  }
+
+  /// Whether e, which comes first, conflicts with f of another thread.
+  [[nodiscard]] bool conflict(EventIndex e, EventIndex f) const {
+    return conflicts(events_[e].event, events_[f].event, events_[e].round, events_[f].round);
+  }
+
+  /// Visits events after e (before e) on the same object that conflict with it and are not skipped,
+  /// nearest first, up to the first through which all further ones are reachable.
+  template <class Skip, class Visit>
+  void for_each_after(EventIndex e, Skip skip, Visit visit) const;
+  template <class Skip, class Visit>
+  void for_each_before(EventIndex e, Skip skip, Visit visit) const;
+
+  /// The number of the first event of `block` before which e, of another thread, happens (in the
+  /// transitive closure of conflicts, the paper's CHB). There is one.
+  [[nodiscard]] EventNumber happens_before_from(EventIndex e, TransactionIndex block) const;
+
+ private:
+  static constexpr std::uint32_t kNone = ~0U;
+
+  /// From the event with number `at` on, so many of a thread's events are known to be before.
+  struct Growth {
+    EventNumber at = 0;
+    std::uint32_t events = 0;
+  };
+  /// What a thread knows of the others, as it grew.
+  using History = std::unordered_map<ThreadIndex, std::vector<Growth>>;
+
+  void index_threads();
+  void index_objects();
+  void order_events();
+  void learn(ThreadIndex thread, EventNumber at, EventIndex e);
+  [[nodiscard]] bool knows(ThreadIndex thread, EventIndex e) const;
+
+  std::vector<ComponentEvent> events_;
+  std::vector<ComponentTransaction> transactions_;
+
+  std::unordered_map<ThreadId, ThreadIndex> local_thread_;
+  std::vector<ThreadIndex> transaction_thread_;
+  std::vector<std::vector<TransactionIndex>> thread_transactions_;
+  std::vector<std::uint32_t> place_in_thread_;
+  std::vector<std::vector<EventIndex>> joins_of_;
+  std::vector<EventIndex> by_transaction_;
+  std::vector<std::size_t> transaction_begin_;
+
+  // Events by what they touch; kNone for events that conflict by thread, fork and join alone.
+  std::vector<std::uint32_t> object_;
+  std::vector<std::uint32_t> place_;  // of an event in its object's list
+  std::vector<std::vector<EventIndex>> objects_;
+
+  std::vector<std::uint32_t> ordinal_;  // of an event in its thread, from 1
+  std::vector<History> history_;        // by thread
+};
+
+template <class Skip, class Visit>
+void Component::for_each_after(EventIndex e, Skip skip, Visit visit) const {
+  if (object_[e] == kNone) return;
+  const std::vector<EventIndex>& list = objects_[object_[e]];
+  for (std::size_t i = place_[e] + 1; i < list.size(); ++i) {
+    const EventIndex f = list[i];
+    if (skip(f) || !conflict(e, f)) continue;
+    visit(f);
+    const EventKind kind = event(f).kind;
+    if (is_write(kind) || kind == EventKind::kAcquire) return;
+  }
+}
+
+template <class Skip, class Visit>
+void Component::for_each_before(EventIndex e, Skip skip, Visit visit) const {
+  if (object_[e] == kNone) return;
+  const std::vector<EventIndex>& list = objects_[object_[e]];
+  for (std::size_t i = place_[e]; i-- > 0;) {
+    const EventIndex f = list[i];
+    if (skip(f) || !conflict(f, e)) continue;
+    visit(f);
+    const EventKind kind = event(f).kind;
+    if (is_write(kind) || kind == EventKind::kRelease) return;
+  }
+}
+
+}  // namespace syndrome::check
