@@ -102,9 +102,8 @@ class Interner {
                                                              0xffffffffffffff,
                                                              0xffffffffffffffff};
 
-  // Any odd constants with about as many ones as zeros will do; the seed makes them ours.
-  static constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15;
-  static constexpr std::uint64_t kLast = 0xd1b54a32d192ed03;
+  // Any odd constant with about as many ones as zeros will do; the seed is what nobody can guess.
+  static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
 
   [[nodiscard]] static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
     __extension__ using Wide = unsigned __int128;
@@ -112,7 +111,7 @@ class Interner {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
   [[nodiscard]] std::uint64_t hash(std::uint64_t word, std::size_t length) const {
-    return mixed(word ^ seed_, kFirst + 2 * length);
+    return mixed(word ^ seed_, kSpread + 2 * length);
   }
   [[nodiscard]] static std::uint64_t first_word(std::string_view text) {
     std::uint64_t word = 0;
@@ -133,7 +132,7 @@ class Interner {
   [[nodiscard]] Key long_key(std::string_view text) const {
     if (text.size() > 2 * kInlineLength) return make(text, far_hash(text));
     // A product with an odd number can be undone, so word and last word give the first word.
-    return make(text, first_word(text) * kFirst + last_word(text) * kLast);
+    return make(text, first_word(text) * (seed_ | 1) + last_word(text));
   }
   [[nodiscard]] std::uint64_t far_hash(std::string_view text) const;
   void insert(std::uint64_t word, std::uint32_t length, std::uint32_t id);

@@ -56,6 +56,19 @@ TEST(Interner, TellsNamesOfOneLengthApartByEveryByte) {
   }
 }
 
+// With this seed, the word is the sum of the first and the last 8 bytes.
+TEST(Interner, TellsNamesWithOneWordApart) {
+  StringTable table;
+  Interner interner(table, 1);
+  const std::string a = "baaaaaaaaaaaaaaa";
+  const std::string b = "aaaaaaaabaaaaaaa";
+  ASSERT_EQ(interner.key(a).word, interner.key(b).word);
+  EXPECT_EQ(interner.intern(a), 0U);
+  EXPECT_EQ(interner.intern(b), 1U);
+  EXPECT_EQ(interner.intern(a), 0U);
+  EXPECT_EQ(interner.intern(b), 1U);
+}
+
 TEST(Interner, AgreesWithAMapOnRandomNames) {
   std::mt19937 random(1);
   StringTable table;

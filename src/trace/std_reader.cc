@@ -239,8 +239,8 @@ class StdSource : public TextSource {
     return (word & keep) == word_of(text);
   }
 
-  /// Parses the line at p and returns where the next begins, or nothing, and then has done nothing
-  /// but give names to ids.
+  /// Parses the line at p and returns where the next begins; or nothing, and then has done nothing,
+  /// or has failed. Takes only names that are known, so it meets no unprintable one and no '\r'.
   [[nodiscard]] const char* take_fast(const char* p) {
     static_assert(Lines::kPadding >= 64);
     std::uint64_t marks = delimiters32(p);
@@ -256,8 +256,7 @@ class StdSource : public TextSource {
     const char* const newline = p + std::countr_zero(marks);
     // Three delimiters of one line: the first two are bars, the third is its end.
     if (operation[-1] != '|' || *operation_end != '|' || *newline != '\n' ||
-        operation_end[-1] != ')' || *p == '#' || *p == '|' || newline[-1] == '\r' ||
-        first_blank_ != 0) {
+        operation_end[-1] != ')' || *p == '#' || *p == '|' || first_blank_ != 0) {
       return nullptr;
     }
     std::uint64_t word = 0;
