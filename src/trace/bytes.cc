@@ -17,7 +17,7 @@ namespace {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
-// Twice the pipe buffer of Linux and more; larger reads of files measured no faster.
+// Compressed bytes at a time; more than the 64 KiB that a pipe of Linux holds.
 constexpr std::size_t kReadSize = 256 * 1024;
 
 // 128 MiB, zstd's own default: what a frame may make us allocate.

@@ -6,7 +6,7 @@
 // before stopped half-way: it reads the copy first and goes on with the pipe.
 //
 // Plain files are read, not mapped: a file that is cut while it is read would kill a program that
-// has it mapped, and at 256 KiB a read the copy costs 2% of what parsing costs.
+// has it mapped. The kernel's copy was 15% of the time in a profile of parsing STD.
 
 #pragma once
 

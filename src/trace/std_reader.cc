@@ -19,7 +19,8 @@
 namespace syndrome::trace {
 namespace {
 
-// Variables whose slots are being fetched at a time. 8, 16, 32 and 64 measured alike from 16 on.
+// Variables whose slots are being fetched at a time: the first of them has been under way for about
+// 30 lines of 20 ns when it is looked up, longer than any miss takes.
 constexpr std::size_t kAhead = 32;
 
 constexpr bool may_lack_target(EventKind kind) {
