@@ -9,6 +9,7 @@ install(DIRECTORY examples DESTINATION ${doc_dir})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME syndrome)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "finds atomicity violations in traces of threaded programs")
 set(CPACK_PACKAGE_CONTACT "The Syndrome authors <syndrome@localhost>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)

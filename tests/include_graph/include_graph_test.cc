@@ -27,7 +27,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"check/*", {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"report", {"event", "spec", "check"}},
-    {"cli", {"event", "trace", "clock", "spec", "check", "report"}},
+    {"cli", {"event", "trace", "clock", "spec", "check", "check/*", "report"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of
