@@ -45,6 +45,8 @@ class EventHandlers {
   void on_enter(const Event&, EventNumber) {}
   void on_exit(const Event&, EventNumber) {}
   void on_nested(const Event&, EventNumber) {}
+  /// The trace is over; the number is that of its last event.
+  void finish(EventNumber) {}
   /// A hint that `event` will come soon: prefetch what its handler will touch.
   void soon(const Event&) {}
 };

@@ -56,6 +56,8 @@ class Aerodrome : public EventHandlers {
     clock::Tick max_tick = 1 << 30;
     /// Look for rows that nobody refers to whenever one is needed, not only when it pays.
     bool always_sweep = false;
+    /// Threads alive together, see too_many_threads().
+    std::size_t max_slots = 1U << 14U;
   };
   explicit Aerodrome(Tuning tuning);
   Aerodrome() : Aerodrome(Tuning{}) {}
@@ -94,6 +96,10 @@ class Aerodrome : public EventHandlers {
   /// The trace is over; `last` is the number of its last event. A cycle whose blocks are all open
   /// but for one was seen before; one through several open blocks is seen here.
   void finish(EventNumber last);
+
+  /// A clock for each of so many threads alive together, as wide as they are many, is more than a
+  /// machine has: 10,000 took 2 GB. Then events need not be shown any more, and nothing is decided.
+  [[nodiscard]] bool too_many_threads() const { return slots_.size() > tuning_.max_slots; }
 
   [[nodiscard]] const Violation& violation() const { return violation_; }
   [[nodiscard]] std::vector<Stat> stats() const;

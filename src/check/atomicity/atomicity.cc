@@ -28,7 +28,8 @@ class Atomicity final : public Check {
   void take(const Batch& batch, const Names&) override {
     switch (pass_) {
       case Pass::kDecide:
-        dispatch(*engine_, batch, [this] { return engine_->violation().event != 0; });
+        dispatch(*engine_, batch, [this] { return decided(); });
+        last_event_ = batch.first + batch.events.size() - 1;
         return;
       case Pass::kFind: {
         Batch part = batch;
@@ -36,7 +37,7 @@ class Atomicity final : public Check {
           part.events = batch.events.first(
               violation_.event < batch.first ? 0 : violation_.event - batch.first + 1);
         }
-        last_event_ = part.first + part.events.size();
+        last_event_ = part.first + part.events.size() - 1;
         dispatch(*evidence_, part);
         return;
       }
@@ -46,8 +47,8 @@ class Atomicity final : public Check {
 
   [[nodiscard]] bool satisfied() const override {
     switch (pass_) {
-      case Pass::kDecide: return engine_->violation().event != 0;
-      case Pass::kFind: return options_.first && last_event_ > violation_.event;
+      case Pass::kDecide: return decided();
+      case Pass::kFind: return options_.first && last_event_ >= violation_.event;
       case Pass::kVerify: return verifier_->satisfied();
     }
     return false;
@@ -56,12 +57,21 @@ class Atomicity final : public Check {
   [[nodiscard]] bool end_of_pass(const Names&) override {
     switch (pass_) {
       case Pass::kDecide:
+        if (gave_up()) {
+          result_.verdict = Verdict::kUndecided;
+          result_.notes.push_back(fmt::format(
+              "more threads are alive together than --engine {} can hold; the default, {}, can",
+              engine_name_, atomicity_engines().front()));
+          return false;
+        }
+        if (!decided()) engine_->finish(last_event_);
         result_.stats = engine_->stats();
         violation_ = engine_->violation();
         engine_.reset();
         if (violation_.event == 0) return false;
         result_.verdict = Verdict::kViolated;
         begin_evidence();
+        last_event_ = 0;
         pass_ = Pass::kFind;
         return true;
       case Pass::kFind:
@@ -82,6 +92,12 @@ class Atomicity final : public Check {
 
  private:
   enum class Pass : std::uint8_t { kDecide, kFind, kVerify };
+
+  [[nodiscard]] bool gave_up() const {
+    if constexpr (requires { engine_->too_many_threads(); }) return engine_->too_many_threads();
+    return false;
+  }
+  [[nodiscard]] bool decided() const { return engine_->violation().event != 0 || gave_up(); }
 
   void begin_evidence() {
     Evidence::Options options;
@@ -149,7 +165,7 @@ class Atomicity final : public Check {
   Pass pass_ = Pass::kDecide;
   std::unique_ptr<Engine> engine_;
   Violation violation_;
-  EventNumber last_event_ = 0;  // one past the last event that evidence_ has seen
+  EventNumber last_event_ = 0;  // that this pass has seen
   std::unique_ptr<Evidence> evidence_;
   std::map<std::vector<std::uint64_t>, std::size_t> group_of_;
   std::uint64_t cycles_ = 0;

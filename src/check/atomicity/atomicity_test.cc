@@ -104,6 +104,35 @@ TEST(Atomicity, FirstLooksNoFurther) {
   EXPECT_THAT(blocks(run(trace, {}).result), ElementsAre(1, 6));
 }
 
+TEST(Atomicity, EveryEngineSeesCyclesOfBlocksThatNeverEnd) {
+  SmallTrace trace = from_std(R"(
+    T1|begin()
+    T2|begin()
+    T1|w(x)
+    T2|w(y)
+    T1|r(y)
+    T2|r(x))");
+  for (const std::string_view engine : atomicity_engines()) {
+    Options options;
+    options.engine = engine;
+    EXPECT_THAT(blocks(run(trace, options).result), ElementsAre(1, 2)) << engine;
+  }
+}
+
+TEST(Atomicity, AerodromeSaysWhenThereAreTooManyThreads) {
+  SmallTrace trace;
+  for (std::uint32_t t = 0; t < 17'000; ++t) {
+    trace.events.push_back(
+        {.thread = ThreadId(t), .target = 0, .site = {}, .kind = EventKind::kRead});
+  }
+  Options options;
+  options.engine = "aerodrome";
+  const CheckResult result = run(trace, options).result;
+  EXPECT_EQ(result.verdict, Verdict::kUndecided);
+  EXPECT_THAT(result.notes, ElementsAre(::testing::HasSubstr("the default, reach, can")));
+  EXPECT_EQ(run(trace, {}).result.verdict, Verdict::kClean);
+}
+
 TEST(Atomicity, EveryEngineShowsWhatTheOracleDemands) {
   for (std::uint64_t seed = 50'000; seed < 51'000; ++seed) {
     SmallTrace trace = random_trace(seed);

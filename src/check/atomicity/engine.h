@@ -20,11 +20,14 @@ struct Violation {
 };
 
 template <class T>
-concept AtomicityEngine = std::derived_from<T, EventHandlers> && requires(const T engine) {
-  /// The first violation; events after it need not be shown to the engine any more.
-  { engine.violation() } -> std::same_as<const Violation&>;
-  /// How often each rule fired.
-  { engine.stats() } -> std::same_as<std::vector<Stat>>;
-};
+concept AtomicityEngine =
+    std::derived_from<T, EventHandlers> && requires(const T engine, T running, EventNumber last) {
+      /// Some engines see a cycle only when a block ends: here they end those that are still open.
+      running.finish(last);
+      /// The first violation; events after it need not be shown to the engine any more.
+      { engine.violation() } -> std::same_as<const Violation&>;
+      /// How often each rule fired.
+      { engine.stats() } -> std::same_as<std::vector<Stat>>;
+    };
 
 }  // namespace syndrome::check
