@@ -27,6 +27,7 @@ class Shell {
   [[nodiscard]] Outcome run(std::string_view script) const;
 
   void write(std::string_view name, std::string_view content) const;
+  /// Empty when there is no such file.
   [[nodiscard]] std::string read(std::string_view name) const;
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
 
