@@ -153,7 +153,7 @@ TEST(Pass, stops_when_all_are_satisfied_and_not_before) {
 }
 
 TEST(Pass, refuses_an_ill_formed_trace_with_the_number_of_the_event) {
-  for (const std::size_t batch : {1, 3, 100}) {
+  for (const std::size_t batch : {1U, 3U, 100U}) {
     Harness harness(ill_formed(), batch);
     harness.add();
     const auto result = run_pass(harness.open, trace::Format::kStd, harness.checks, {});
@@ -164,7 +164,7 @@ TEST(Pass, refuses_an_ill_formed_trace_with_the_number_of_the_event) {
 }
 
 TEST(Pass, a_fault_behind_the_first_finding_does_not_matter_for_any_batch_size) {
-  for (const std::size_t batch : {1, 3, 100}) {
+  for (const std::size_t batch : {1U, 3U, 100U}) {
     Harness harness(ill_formed(), batch);
     harness.add(1, 3);
     EXPECT_TRUE(run_pass(harness.open, trace::Format::kStd, harness.checks, {}).ok()) << batch;

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/io.h"
+#include "report/cells.h"
 #include "spec/nearest.h"
 
 namespace syndrome::cli {
@@ -24,6 +25,14 @@ std::string full_name(const CLI::App& app) {
                                      : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
+std::string commands_of(const CLI::App& app) {
+  std::string list;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    list += (list.empty() ? "" : ", ") + sub->get_name();
+  }
+  return list;
+}
+
 /// "chek" is a subcommand that does not exist, "--fromat" an option.
 std::string unexpected(const CLI::App& app, const std::string& word) {
   std::vector<std::string> known;
@@ -39,9 +48,22 @@ std::string unexpected(const CLI::App& app, const std::string& word) {
   const std::string hint = close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close);
   if (word.starts_with("-")) return fmt::format("there is no option '{}'{}", word, hint);
   if (views.empty()) return fmt::format("'{}' is one argument too many", word);
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  return fmt::format("there is no command '{}'{}; there are: {}", word, hint, list);
+  return fmt::format("there is no command '{}'{}; there are: {}", word, hint, commands_of(app));
+}
+
+/// Breaks the descriptions of all options so that help fits into 80 columns.
+void wrap_help(CLI::App& app) {
+  constexpr std::size_t kNames = 26;
+  constexpr std::size_t kColumns = 80;
+  app.get_formatter()->column_width(kNames);
+  for (CLI::Option* option : app.get_options()) {
+    std::string text;
+    for (const std::string& line : report::wrap(option->get_description(), kColumns - kNames)) {
+      text += (text.empty() ? "" : "\n") + line;
+    }
+    option->description(text);
+  }
+  for (CLI::App* sub : app.get_subcommands({})) wrap_help(*sub);
 }
 
 int wrong_call(const CLI::App& app, const CLI::ParseError& error) {
@@ -49,7 +71,11 @@ int wrong_call(const CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
   const std::vector<std::string> rest = command.remaining(true);
   // What could not be understood explains the error better than what is missing because of it.
-  if (!rest.empty()) message = unexpected(command, rest.front());
+  if (!rest.empty()) {
+    message = unexpected(command, rest.front());
+  } else if (!commands_of(command).empty()) {
+    message = "expected a command: " + commands_of(command);
+  }
   complain(fmt::format("{}\nTry '{} --help'.", message, full_name(command)));
   return kWrong;
 }
@@ -80,6 +106,7 @@ int run(int argc, char** argv) {
   add_trace_validate(*trace, exit_code);
   add_trace_generate(*trace, exit_code);
   add_report(app, exit_code);
+  wrap_help(app);
 
   try {
     app.parse(argc, argv);

@@ -47,7 +47,7 @@ int copy_trace(trace::Source& source, const std::string& from, const std::string
     bar.update(events, source.progress());
   }
   bar.erase();
-  complain(fmt::format("interrupted after {} events; {} is not complete", events, path));
+  complain(fmt::format("interrupted after {} events: there is no complete {}", events, path));
   return kInterrupted;
 }
 

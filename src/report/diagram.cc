@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "report/canvas.h"
 #include "report/cells.h"
@@ -58,7 +59,7 @@ std::vector<Row> rows_of(const Finding& finding) {
       rows.push_back({block.end, thread, EventKind::kEnd, label, "", block.begin});
     }
   }
-  std::ranges::stable_sort(rows, {}, &Row::event);
+  std::ranges::sort(rows, {}, &Row::event);
   return rows;
 }
 
@@ -152,7 +153,9 @@ class SideBySide {
     lanes_.assign(threads_.size() - 1, 0);
     std::vector<Arrow*> order;
     for (Arrow& arrow : arrows_) order.push_back(&arrow);
-    std::ranges::stable_sort(order, {}, [this](const Arrow* arrow) { return out_line(*arrow); });
+    // By address where two leave on one line: the order of the cycle.
+    std::ranges::sort(order, {},
+                      [this](const Arrow* arrow) { return std::pair(out_line(*arrow), arrow); });
     std::vector<std::vector<std::size_t>> busy(lanes_.size());  // the last line of each lane
     for (Arrow* arrow : order) {
       std::vector<std::size_t>& lanes = busy[arrow->gap];
@@ -228,7 +231,7 @@ class SideBySide {
   void draw_header(Canvas& canvas) const {
     for (std::size_t column = 0; column < threads_.size(); ++column) {
       canvas.text(0, starts_[column], fit(thread_words(threads_[column]), widths_[column]),
-                  Style::kStrong);
+                  kThreadStyles[column]);
     }
   }
 

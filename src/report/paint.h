@@ -42,9 +42,9 @@ class Paint {
       case Style::kGood: return "1;32";
       case Style::kWarn: return "33";
       case Style::kArrow: return "31";
-      case Style::kFirstThread: return "36";
-      case Style::kSecondThread: return "35";
-      case Style::kThirdThread: return "34";
+      case Style::kFirstThread: return "1;36";
+      case Style::kSecondThread: return "1;35";
+      case Style::kThirdThread: return "1;34";
     }
     return "0";
   }

@@ -78,14 +78,15 @@ class Writer {
     const std::size_t indent = kIndent + margin;
     bool first = true;
     for (const std::string& each : wrap(text, kColumns - indent)) {
-      const std::string before = first ? pad(head, margin) : std::string(margin, ' ');
-      line(std::string(kIndent, ' ') + paint_(style, before) + each);
+      const std::string before =
+          first ? paint_(style, pad(head, margin)) : std::string(margin, ' ');
+      line(std::string(kIndent, ' ') + before + each);
       first = false;
     }
   }
 
   void figure(std::string_view name, std::string_view value, std::size_t indent) {
-    constexpr std::size_t kNames = 32;
+    constexpr std::size_t kNames = 52;
     line(fmt::format("{}{}{}", std::string(indent, ' '), pad(name, kNames - indent),
                      fit(value, kColumns - kNames)));
   }

@@ -129,7 +129,7 @@ TEST(Text, names_from_a_trace_cannot_move_the_cursor) {
 
 TEST(Text, never_wider_than_80_columns) {
   for (std::size_t threads = 2; threads < 60; threads += threads < 6 ? 1 : 7) {
-    for (const std::size_t length : {0, 1, 5, 9, 14, 20, 33, 60, 200}) {
+    for (const std::size_t length : {0U, 1U, 5U, 9U, 14U, 20U, 33U, 60U, 200U}) {
       const std::string text = plain(report_with({ring(threads, length)}));
       EXPECT_LE(widest_line(text), 80U) << threads << " " << length << "\n" << text;
     }
