@@ -28,7 +28,7 @@ struct Reach::Barrier {
   std::unordered_map<ThreadId, std::uint64_t> arrived;
 };
 
-Reach::Reach() : shared_reads_(1), slot_owner_(1), slots_(1), reachers_(1) {
+Reach::Reach() : shared_reads_(1), now_(1), slots_(1), reachers_(1) {
   widen();
 }
 Reach::~Reach() = default;
@@ -52,7 +52,7 @@ std::uint32_t Reach::new_slot() {
   if (slot >= stride_ && stride_ < kMostColumns) widen();
   slots_.emplace_back();
   reachers_.emplace_back();
-  slot_owner_.emplace_back();
+  now_.emplace_back(slot, 0U);
   known_.resize(slots_.size() * stride_);
   width_ = std::min(slot + 1, stride_);
   return slot;
@@ -60,23 +60,27 @@ std::uint32_t Reach::new_slot() {
 
 void Reach::next_number(std::uint32_t slot) {
   // 2^32 blocks of one thread are more than a year of recording; better to stop than to be wrong.
-  assert(slots_[slot].number != ~0U);
-  const std::uint32_t number = ++slots_[slot].number;
-  if (slot < width_) known(slot)[slot] = number;
+  assert(now_[slot].number() != ~0U);
+  now_[slot] = {slot, now_[slot].number() + 1};
+  if (slot < width_) known(slot)[slot] = now_[slot].number();
 }
 
-std::uint32_t Reach::first_event(ThreadId thread) {
-  if (thread.index() >= threads_.size()) threads_.resize(grown(threads_.size(), thread.index()));
-  Thread& state = threads_[thread.index()];
-  state.had_event = true;
-  if (state.last.slot == 0) {  // nobody forked it
-    const std::uint32_t slot = new_slot();
-    threads_[thread.index()].last.slot = slot;
-    slot_owner_[slot] = thread;
-    next_number(slot);
-    return slot;
+Reach::Thread& Reach::thread(ThreadId id) {
+  if (id.index() >= threads_.size()) {
+    threads_.resize(grown(threads_.size(), id.index()));
+    active_.resize(threads_.size());
   }
-  return state.last.slot;
+  return threads_[id.index()];
+}
+
+std::uint32_t Reach::first_event(ThreadId id) {
+  Thread& state = thread(id);
+  if (state.slot == 0) {  // nobody forked it
+    state.slot = new_slot();
+    slots_[state.slot].owner = id;
+    next_number(state.slot);
+  }
+  return active_[id.index()] = state.slot;
 }
 
 std::uint32_t Reach::slot_for_child(std::uint32_t parent) {
@@ -85,7 +89,7 @@ std::uint32_t Reach::slot_for_child(std::uint32_t parent) {
   for (std::size_t i = 0; i < tries; ++i) {
     const std::size_t at = free_slots_.size() - 1 - i;
     const std::uint32_t slot = free_slots_[at];
-    if (!covered(row, now(slot))) continue;
+    if (!covered(row, now_[slot])) continue;
     free_slots_[at] = free_slots_.back();
     free_slots_.pop_back();
     ++counts_.reused_slots;
@@ -105,66 +109,64 @@ Reach::Lock& Reach::lock(std::uint32_t id) {
 // --- edges
 
 void Reach::reaches(std::uint32_t block, Stamp target) {
-  const std::uint32_t number = slots_[block].number;
-  std::vector<Reacher>& reachers = reachers_[target.slot];
+  std::vector<Reacher>& reachers = reachers_[target.slot()];
   for (std::size_t i = 0; i < reachers.size();) {
     Reacher& entry = reachers[i];
-    if (!slots_[entry.slot].open || slots_[entry.slot].number != entry.number) {
+    if (!is_open(entry.slot, entry.number)) {
       entry = reachers.back();
       reachers.pop_back();
       continue;
     }
     if (entry.slot == block) {
-      if (entry.least <= target.number) return;
-      entry.least = target.number;
+      if (entry.least <= target.number()) return;
+      entry.least = target.number();
       for (Stamp& reached : slots_[block].reached) {
-        if (reached.slot == target.slot) reached.number = target.number;
+        if (reached.slot() == target.slot()) reached = target;
       }
       return;
     }
     ++i;
   }
-  reachers.push_back({block, number, target.number});
+  reachers.push_back({block, now_[block].number(), target.number()});
   slots_[block].reached.push_back(target);
 }
 
-void Reach::edge(Stamp source, std::uint32_t slot, EventNumber n) {
-  if (source.slot == slot || covered(known(slot), source)) return;
-  ++counts_.edges;
-
-  // Which open blocks are, or reach, the source?
+void Reach::find_blocks_reaching(Stamp source) {
   blocks_reaching_.clear();
-  const Slot& from = slots_[source.slot];
-  if (from.open && from.number == source.number) blocks_reaching_.push_back(source.slot);
-  bool closing = false;
-  for (const Reacher& entry : reachers_[source.slot]) {
-    const Slot& block = slots_[entry.slot];
-    if (!block.open || block.number != entry.number || entry.least > source.number) continue;
-    if (entry.slot == slot) closing = true;
-    blocks_reaching_.push_back(entry.slot);
+  if (is_open(source.slot(), source.number())) blocks_reaching_.push_back(source.slot());
+  for (const Reacher& entry : reachers_[source.slot()]) {
+    if (entry.least <= source.number() && is_open(entry.slot, entry.number)) {
+      blocks_reaching_.push_back(entry.slot);
+    }
   }
+}
 
+void Reach::edge(Stamp source, std::uint32_t slot, EventNumber n) {
+  if (source.slot() == slot || covered(known(slot), source)) return;
+  ++counts_.edges;
+  find_blocks_reaching(source);
+  const bool closing = std::ranges::find(blocks_reaching_, slot) != blocks_reaching_.end();
   if (closing) {
     ++counts_.closings;
-    if (violation_.event == 0) violation_ = {n, slot_owner_[slot]};
+    if (violation_.event == 0) violation_ = {n, slots_[slot].owner};
   } else {
     // An event outside of blocks that is ordered after something new begins a run of its own.
     if (!slots_[slot].open) next_number(slot);
     if (!blocks_reaching_.empty()) ++counts_.propagated;
-    const Stamp target = now(slot);
+    const Stamp target = now_[slot];
     for (const std::uint32_t block : blocks_reaching_) {
       reaches(block, target);
       // By index: reaches() of another block leaves this list alone, but be plain about it.
       for (std::size_t i = 0; slots_[slot].open && i < slots_[slot].reached.size(); ++i) {
         const Stamp further = slots_[slot].reached[i];
-        assert(further.slot != block);  // or the edge would have closed a cycle
+        assert(further.slot() != block);  // or the edge would have closed a cycle
         reaches(block, further);
       }
     }
   }
-  if (source.slot < width_) {
-    std::uint32_t& entry = known(slot)[source.slot];
-    entry = std::max(entry, source.number);
+  if (source.slot() < width_) {
+    std::uint32_t& entry = known(slot)[source.slot()];
+    entry = std::max(entry, source.number());
   }
 }
 
@@ -175,13 +177,23 @@ void Reach::join_known(std::uint32_t slot, const std::uint32_t* row, std::size_t
 
 // --- accesses
 
+void Reach::slow_access(const Event& e, EventNumber n) {
+  const std::uint32_t slot = active(e.thread);
+  if (e.target >= variables_.size()) variables_.resize(grown(variables_.size(), e.target));
+  if (e.kind == EventKind::kRead) {
+    slow_read(variables_[e.target], slot, n);
+  } else {
+    slow_write(variables_[e.target], slot, n);
+  }
+}
+
 void Reach::slow_read(Variable& v, std::uint32_t slot, EventNumber n) {
   edge(v.write, slot, n);
   const std::uint32_t* const row = known(slot);
-  const auto superseded = [&](Stamp read) { return read.slot == slot || covered(row, read); };
-  if (v.read.slot != kSharedReads) {
+  const auto superseded = [&](Stamp read) { return read.slot() == slot || covered(row, read); };
+  if (v.read.slot() != kSharedReads) {
     if (superseded(v.read)) {
-      v.read = now(slot);
+      v.read = now_[slot];
       return;
     }
     std::uint32_t index = 0;
@@ -196,22 +208,22 @@ void Reach::slow_read(Variable& v, std::uint32_t slot, EventNumber n) {
     v.read = {kSharedReads, index};
   }
   ++counts_.shared_reads;
-  std::vector<Stamp>& reads = shared_reads_[v.read.number];
+  std::vector<Stamp>& reads = shared_reads_[v.read.number()];
   std::erase_if(reads, superseded);
-  reads.push_back(now(slot));
+  reads.push_back(now_[slot]);
 }
 
 void Reach::slow_write(Variable& v, std::uint32_t slot, EventNumber n) {
   edge(v.write, slot, n);
-  if (v.read.slot == kSharedReads) {
-    std::vector<Stamp>& reads = shared_reads_[v.read.number];
+  if (v.read.slot() == kSharedReads) {
+    std::vector<Stamp>& reads = shared_reads_[v.read.number()];
     for (const Stamp read : reads) edge(read, slot, n);
     reads.clear();
-    free_shared_reads_.push_back(v.read.number);
+    free_shared_reads_.push_back(v.read.number());
   } else {
     edge(v.read, slot, n);
   }
-  v.write = now(slot);
+  v.write = now_[slot];
   v.read = {};
 }
 
@@ -220,8 +232,8 @@ void Reach::slow_write(Variable& v, std::uint32_t slot, EventNumber n) {
 void Reach::publish(Channel& channel, std::uint32_t slot) {
   const std::uint32_t* const row = known(slot);
   std::erase_if(channel.stamps,
-                [&](Stamp stamp) { return stamp.slot == slot || covered(row, stamp); });
-  channel.stamps.push_back(now(slot));
+                [&](Stamp stamp) { return stamp.slot() == slot || covered(row, stamp); });
+  channel.stamps.push_back(now_[slot]);
   if (channel.known.size() < width_) channel.known.resize(width_);
   for (std::size_t i = 0; i < width_; ++i) channel.known[i] = std::max(channel.known[i], row[i]);
 }
@@ -248,7 +260,7 @@ void Reach::on_acquire(const Event& e, EventNumber n) {
 void Reach::on_release(const Event& e, EventNumber) {
   const std::uint32_t slot = active(e.thread);
   Lock& l = lock(e.target);
-  l.release = now(slot);
+  l.release = now_[slot];
   l.shared.reset();  // all of them are before this thread's acquire
   std::copy_n(known(slot), width_, lock_known(e.target));
 }
@@ -267,42 +279,27 @@ void Reach::on_release_shared(const Event& e, EventNumber) {
 
 void Reach::on_fork(const Event& e, EventNumber) {
   const std::uint32_t parent = active(e.thread);
-  const ThreadId child = e.child();
-  if (child.index() >= threads_.size()) threads_.resize(grown(threads_.size(), child.index()));
   const std::uint32_t slot = slot_for_child(parent);
-  threads_[child.index()].last.slot = slot;
-  slot_owner_[slot] = child;
+  thread(e.child()).slot = slot;
+  slots_[slot].owner = e.child();
   std::copy_n(known(parent), width_, known(slot));
   next_number(slot);
-
   // The edge to whatever the child does first.
-  const Stamp source = now(parent);
-  blocks_reaching_.clear();
-  if (slots_[parent].open) blocks_reaching_.push_back(parent);
-  for (const Reacher& entry : reachers_[parent]) {
-    const Slot& block = slots_[entry.slot];
-    if (block.open && block.number == entry.number && entry.least <= source.number) {
-      blocks_reaching_.push_back(entry.slot);
-    }
-  }
-  for (const std::uint32_t block : blocks_reaching_) reaches(block, now(slot));
+  find_blocks_reaching(now_[parent]);
+  for (const std::uint32_t block : blocks_reaching_) reaches(block, now_[slot]);
 }
 
 void Reach::on_join(const Event& e, EventNumber n) {
   const std::uint32_t parent = active(e.thread);
-  if (e.child().index() >= threads_.size()) return;
-  Thread& child = threads_[e.child().index()];
-  if (!child.had_event) return;  // nothing of it can be before the join
-  const std::uint32_t slot = child.last.slot;
-  if (child.last.number == 0) {  // the first join of it
-    child.last.number = slots_[slot].number;
-    slots_[slot].open = false;  // a block that is still open takes no more edges
-    edge(child.last, parent, n);
-    join_known(parent, known(slot), width_);
-    free_slots_.push_back(slot);
-  } else {
-    edge(child.last, parent, n);
-  }
+  Thread& child = thread(e.child());
+  if (active_[e.child().index()] == 0) return;  // it has had no event, which could be before this
+  const bool again = child.last.slot() != 0;
+  if (!again) child.last = now_[child.slot];
+  edge(child.last, parent, n);
+  if (again) return;
+  slots_[child.slot].open = false;  // a block that is still open takes no more edges
+  join_known(parent, known(child.slot), width_);
+  free_slots_.push_back(child.slot);
 }
 
 void Reach::on_begin(const Event& e, EventNumber) {

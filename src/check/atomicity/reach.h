@@ -79,9 +79,26 @@ class Reach : public EventHandlers {
 
  private:
   /// Slots are numbered from 1; slot 0 with number 0 is "no transaction", which everyone covers.
-  struct Stamp {
-    std::uint32_t slot = 0;
-    std::uint32_t number = 0;
+  class Stamp {
+   public:
+    constexpr Stamp() = default;
+    constexpr Stamp(std::uint32_t slot, std::uint32_t number)
+        : word_(static_cast<std::uint64_t>(number) << 32U | slot) {}
+    [[nodiscard]] constexpr std::uint32_t slot() const { return static_cast<std::uint32_t>(word_); }
+    [[nodiscard]] constexpr std::uint32_t number() const {
+      return static_cast<std::uint32_t>(word_ >> 32U);
+    }
+
+    /// `a` or `b` without a branch: whether an access writes is as good as random.
+    [[nodiscard]] static constexpr Stamp choose(bool first, Stamp a, Stamp b) {
+      const std::uint64_t mask = std::uint64_t{0} - static_cast<std::uint64_t>(first);
+      Stamp chosen;
+      chosen.word_ = (a.word_ & mask) | (b.word_ & ~mask);
+      return chosen;
+    }
+
+   private:
+    std::uint64_t word_ = 0;  // moved and stored as one
   };
   /// In Variable::read: number is an index into shared_reads_, never 0.
   static constexpr std::uint32_t kSharedReads = ~0U;
@@ -107,7 +124,7 @@ class Reach : public EventHandlers {
   struct Barrier;
 
   struct Slot {
-    std::uint32_t number = 0;
+    ThreadId owner;
     bool open = false;           // in a block
     std::vector<Stamp> reached;  // by the open block: the least number of each slot
   };
@@ -118,8 +135,8 @@ class Reach : public EventHandlers {
   };
 
   struct Thread {
-    Stamp last;  // slot 0 until the first event or fork; number valid when joined
-    bool had_event = false;
+    std::uint32_t slot = 0;  // given at the fork or at the first event
+    Stamp last;              // its last transaction, once it was joined
   };
 
   struct Counts {
@@ -135,40 +152,40 @@ class Reach : public EventHandlers {
   [[nodiscard]] std::uint32_t* lock_known(std::size_t lock) { return &lock_known_[lock * stride_]; }
   [[nodiscard]] bool covered(const std::uint32_t* row, Stamp stamp) const {
     // Entry 0 is 0: it covers no transaction, and so stands for slots that have no column.
-    return row[stamp.slot < width_ ? stamp.slot : 0] >= stamp.number;
+    return row[stamp.slot() < width_ ? stamp.slot() : 0] >= stamp.number();
   }
-  [[nodiscard]] Stamp now(std::uint32_t slot) const { return {slot, slots_[slot].number}; }
+  [[nodiscard]] bool is_open(std::uint32_t slot, std::uint32_t number) const {
+    return slots_[slot].open && now_[slot].number() == number;
+  }
 
   /// The slot of the thread of an event that is happening.
   std::uint32_t active(ThreadId thread) {
-    if (thread.index() < threads_.size()) {
-      Thread& state = threads_[thread.index()];
-      if (state.had_event) [[likely]]
-        return state.last.slot;
+    if (thread.index() < active_.size()) {
+      if (const std::uint32_t slot = active_[thread.index()]; slot != 0) [[likely]]
+        return slot;
     }
     return first_event(thread);
   }
   std::uint32_t first_event(ThreadId thread);
   std::uint32_t new_slot();
   std::uint32_t slot_for_child(std::uint32_t parent);
+  Thread& thread(ThreadId id);
   void widen();
   void next_number(std::uint32_t slot);
 
-  Variable& variable(std::uint32_t id) {
-    if (id >= variables_.size()) [[unlikely]]
-      variables_.resize(grown(variables_.size(), id));
-    return variables_[id];
-  }
   Lock& lock(std::uint32_t id);
   static std::size_t grown(std::size_t size, std::size_t id) {
     return std::max({id + 1, size + size / 2, std::size_t{64}});
   }
 
+  [[gnu::noinline]] void slow_access(const Event& e, EventNumber n);
   void slow_read(Variable& variable, std::uint32_t slot, EventNumber n);
   void slow_write(Variable& variable, std::uint32_t slot, EventNumber n);
 
   /// Adds the edge from `source` to the current transaction of `slot`, unless it is known.
   void edge(Stamp source, std::uint32_t slot, EventNumber n);
+  /// Fills blocks_reaching_ with the slots of the open blocks that are, or reach, the source.
+  void find_blocks_reaching(Stamp source);
   void reaches(std::uint32_t block, Stamp target);
   void join_known(std::uint32_t slot, const std::uint32_t* row, std::size_t width);
   void publish(Channel& channel, std::uint32_t slot);
@@ -179,12 +196,13 @@ class Reach : public EventHandlers {
   std::vector<std::vector<Stamp>> shared_reads_;  // [0] unused
   std::vector<std::uint32_t> free_shared_reads_;
   std::vector<Lock> locks_;
-  std::vector<Thread> threads_;  // by ThreadId
-  std::vector<ThreadId> slot_owner_;
+  std::vector<std::uint32_t> active_;  // by ThreadId: its slot, from its first event on
+  std::vector<Stamp> now_;             // by slot: its current transaction
+  std::vector<Thread> threads_;        // by ThreadId
   std::vector<Slot> slots_;
   std::vector<std::vector<Reacher>> reachers_;  // by slot
   std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint32_t> blocks_reaching_;  // scratch of edge()
+  std::vector<std::uint32_t> blocks_reaching_;  // see find_blocks_reaching()
 
   // Rows of known(): stride_ entries each, of which width_ are in use.
   std::uint32_t width_ = 0;
@@ -201,19 +219,19 @@ class Reach : public EventHandlers {
 };
 
 inline void Reach::on_access(const Event& e, EventNumber n) {
-  const std::uint32_t slot = active(e.thread);
-  Variable& v = variable(e.target);
-  const std::uint32_t* row = known(slot);
-  const bool writes = e.kind != EventKind::kRead;
-  if (covered(row, v.write) && covered(row, v.read)) [[likely]] {
-    const Stamp stamp = now(slot);
-    v.write = writes ? stamp : v.write;
-    v.read = writes ? Stamp{} : stamp;
-  } else if (writes) {
-    slow_write(v, slot, n);
-  } else {
-    slow_read(v, slot, n);
+  if (e.thread.value >= active_.size() || e.target >= variables_.size()) [[unlikely]] {
+    return slow_access(e, n);
   }
+  const std::uint32_t slot = active_[e.thread.value];
+  Variable& v = variables_[e.target];
+  const std::uint32_t* const row = known(slot);
+  if (slot == 0 || !covered(row, v.write) || !covered(row, v.read)) [[unlikely]] {
+    return slow_access(e, n);
+  }
+  const Stamp stamp = now_[slot];
+  const bool writes = e.kind != EventKind::kRead;
+  v.write = Stamp::choose(writes, stamp, v.write);
+  v.read = Stamp::choose(writes, Stamp{}, stamp);
 }
 
 }  // namespace syndrome::check

@@ -48,7 +48,7 @@ void CycleVerifier::follow(const Event& event, EventNumber number, ThreadState& 
       default: break;
     }
   }
-  if (wanted_[next_] == number) {
+  if (next_ < wanted_.size() && wanted_[next_] == number) {
     Seen seen;
     seen.number = number;
     seen.event = event;
@@ -58,9 +58,18 @@ void CycleVerifier::follow(const Event& event, EventNumber number, ThreadState& 
     seen.round = round;
     seen_.push_back(std::move(seen));
     ++next_;
+    if (state.block != 0 && !state.of_interest) {
+      state.of_interest = true;
+      ++open_;
+    }
   }
   if (!outermost) return;
   if (event.kind == EventKind::kEnd) {
+    if (state.of_interest) {
+      ends_.emplace(state.block, number);
+      state.of_interest = false;
+      --open_;
+    }
     state.block = 0;
   } else if (event.kind == EventKind::kRelease || event.kind == EventKind::kReleaseShared) {
     const auto held = std::find(state.locks.rbegin(), state.locks.rend(), event.lock());
@@ -122,7 +131,11 @@ void CycleVerifier::add_witnesses(Finding& finding) const {
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   finding.witnesses.clear();
   for (const EventNumber number : numbers) {
-    if (const Seen* const seen = find(number)) finding.witnesses.push_back(*seen);
+    const Seen* const seen = find(number);
+    if (seen == nullptr) continue;
+    finding.witnesses.push_back(*seen);
+    const auto end = ends_.find(seen->block);
+    if (end != ends_.end()) finding.witnesses.back().block_end = end->second;
   }
 }
 

@@ -21,7 +21,8 @@ class CycleVerifier {
   explicit CycleVerifier(const std::vector<Finding>& findings);
 
   void take(const Batch& batch);
-  [[nodiscard]] bool satisfied() const { return next_ == wanted_.size(); }
+  /// All events have been seen, and the blocks around them have ended.
+  [[nodiscard]] bool satisfied() const { return next_ == wanted_.size() && open_ == 0; }
 
   /// Why the finding's cycle does not show that its block violates atomicity; none when it does.
   [[nodiscard]] std::optional<std::string> reject(const Finding& finding) const;
@@ -32,6 +33,7 @@ class CycleVerifier {
   struct ThreadState {
     EventNumber block = 0;
     Event block_begin;
+    bool of_interest = false;  // an event of the open block is wanted
     std::vector<LockId> locks;
   };
   struct Seen : Witness {
@@ -45,7 +47,9 @@ class CycleVerifier {
 
   std::vector<EventNumber> wanted_;  // ascending
   std::size_t next_ = 0;
-  std::vector<Seen> seen_;  // as wanted_
+  std::vector<Seen> seen_;                             // as wanted_
+  std::size_t open_ = 0;                               // blocks of interest that have not ended
+  std::unordered_map<EventNumber, EventNumber> ends_;  // of blocks of interest, by their begin
   std::vector<ThreadState> threads_;
   BarrierRounds rounds_;
 };

@@ -74,6 +74,8 @@ TEST_F(VerifyTest, KnowsBlocksAndLocksOfItsWitnesses) {
   EXPECT_EQ(finding.witnesses[1].number, 3U);
   EXPECT_EQ(finding.witnesses[1].block, 1U);
   EXPECT_EQ(finding.witnesses[1].locks, std::vector<LockId>{LockId(0U)});
+  EXPECT_EQ(finding.witnesses[1].block_end, 16U);
+  EXPECT_EQ(finding.witnesses[2].block_end, 9U);
   EXPECT_EQ(finding.witnesses[4].number, 11U);
   EXPECT_EQ(finding.witnesses[4].block, 0U);
   EXPECT_TRUE(finding.witnesses[4].locks.empty());
