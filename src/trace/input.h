@@ -18,7 +18,8 @@ enum class Format : std::uint8_t { kSyn, kStd, kCsv, kRoadRunner };
 [[nodiscard]] std::string_view name_of(Format format);  // "syn", "std", "csv", "roadrunner"
 
 struct ReadOptions {
-  unsigned jobs = 0;  // threads that may decode beside the caller's; 0: as many as there are cores
+  /// Threads that read, the caller's included: with 1, no other is started. 0: as many as cores.
+  unsigned jobs = 0;
 };
 
 class Input {

@@ -39,7 +39,10 @@ class BarrierRounds {
 
   std::uint64_t leave(ThreadId thread, BarrierId barrier) {
     State& state = states_[barrier];
-    const std::uint64_t round = state.arrived[thread];
+    const auto arrived = state.arrived.find(thread);
+    if (arrived == state.arrived.end()) return 0;
+    const std::uint64_t round = arrived->second;
+    state.arrived.erase(arrived);
     if (round == state.round) state.closed = true;
     return round;
   }

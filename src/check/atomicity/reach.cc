@@ -16,22 +16,9 @@ constexpr std::size_t kSlotTries = 8;
 
 }  // namespace
 
-/// Rounds as BarrierRounds (conflict.h) tells them apart; one is dropped when its last thread left.
-struct Reach::Barrier {
-  struct Round {
-    Channel arrivals;
-    std::size_t inside = 0;
-  };
-  std::uint64_t round = 1;
-  bool closed = false;
-  std::unordered_map<std::uint64_t, Round> rounds;
-  std::unordered_map<ThreadId, std::uint64_t> arrived;
-};
-
 Reach::Reach() : shared_reads_(1), now_(1), slots_(1), reachers_(1) {
   widen();
 }
-Reach::~Reach() = default;
 
 void Reach::widen() {
   const std::uint32_t stride = stride_ == 0 ? 16 : stride_ * 2;
@@ -318,26 +305,17 @@ void Reach::on_end(const Event& e, EventNumber) {
 
 void Reach::on_barrier_arrive(const Event& e, EventNumber) {
   const std::uint32_t slot = active(e.thread);
-  Barrier& barrier = barriers_[e.target];
-  if (barrier.closed) {
-    ++barrier.round;
-    barrier.closed = false;
-  }
-  barrier.arrived[e.thread] = barrier.round;
-  Barrier::Round& round = barrier.rounds[barrier.round];
+  Round& round = rounds_[{e.barrier(), barrier_rounds_.arrive(e.thread, e.barrier())}];
   ++round.inside;
   publish(round.arrivals, slot);
 }
 
 void Reach::on_barrier_leave(const Event& e, EventNumber n) {
   const std::uint32_t slot = active(e.thread);
-  Barrier& barrier = barriers_[e.target];
-  const std::uint64_t number = barrier.arrived[e.thread];
-  if (number == barrier.round) barrier.closed = true;
-  const auto round = barrier.rounds.find(number);
-  if (round == barrier.rounds.end()) return;
+  const auto round = rounds_.find({e.barrier(), barrier_rounds_.leave(e.thread, e.barrier())});
+  if (round == rounds_.end()) return;
   observe(round->second.arrivals, slot, n);
-  if (--round->second.inside == 0) barrier.rounds.erase(round);
+  if (--round->second.inside == 0) rounds_.erase(round);
 }
 
 void Reach::on_post(const Event& e, EventNumber) {

@@ -30,10 +30,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "check/atomicity/conflict.h"
 #include "check/atomicity/engine.h"
 
 namespace syndrome::check {
@@ -41,7 +44,6 @@ namespace syndrome::check {
 class Reach : public EventHandlers {
  public:
   Reach();
-  ~Reach();
 
   void on_access(const Event& e, EventNumber n);
   void on_acquire(const Event& e, EventNumber n);
@@ -121,7 +123,10 @@ class Reach : public EventHandlers {
     std::unique_ptr<Channel> shared;  // shared releases since `release`
   };
 
-  struct Barrier;
+  struct Round {  // of a barrier; dropped when its last thread has left
+    Channel arrivals;
+    std::size_t inside = 0;
+  };
 
   struct Slot {
     ThreadId owner;
@@ -210,7 +215,8 @@ class Reach : public EventHandlers {
   std::vector<std::uint32_t> known_;
   std::vector<std::uint32_t> lock_known_;
 
-  std::unordered_map<std::uint32_t, Barrier> barriers_;
+  BarrierRounds barrier_rounds_;
+  std::map<std::pair<BarrierId, std::uint64_t>, Round> rounds_;
   std::unordered_map<std::uint32_t, Channel> semaphores_;
   std::unordered_map<std::uint32_t, Channel> conditions_;
 
