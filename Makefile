@@ -24,7 +24,8 @@ everything: deps  ## the program, its tests and its benchmarks
 	@cmake --build --preset release --parallel $(JOBS)
 
 demo: build  ## check a bundled trace with a real atomicity bug
-	$(SYNDROME) check examples/bank.std || test $$? -eq 1
+	@echo '$$ $(SYNDROME) check examples/bank.std'
+	@$(SYNDROME) check examples/bank.std || test $$? -eq 1
 
 test: everything  ## build everything and run every test
 	@ctest --preset release --parallel $(JOBS)
