@@ -28,6 +28,7 @@ Result<EventNumber> decide(trace::Input& input) {
     return false;
   });
   Engine engine;
+  EventNumber last = 0;
   const auto knows = [&] { return engine.violation().event != 0; };
   while (!knows()) {
     Result<Batch> batch = (*source)->next();
@@ -35,7 +36,9 @@ Result<EventNumber> decide(trace::Input& input) {
     if (batch->empty()) break;
     if (!stage.apply(*batch, (*source)->names())) return fault;
     check::dispatch(engine, *batch, knows);
+    last = batch->first + batch->events.size() - 1;
   }
+  if (!knows()) engine.finish(last);
   return engine.violation().event;
 }
 

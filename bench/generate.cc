@@ -100,7 +100,8 @@ void write(trace::Source& source, const std::string& prefix) {
 
 int main(int argc, char** argv) {
   using namespace syndrome::bench;
-  if (argc != 4 && !(argc == 5 && std::string_view(argv[4]) == "clean")) {
+  const bool clean = argc == 5 && std::string_view(argv[4]) == "clean";
+  if (argc != 4 && !clean) {
     fmt::print(stderr, "usage: bench_generate NAME EVENTS PREFIX [clean]\n");
     return 2;
   }
@@ -110,7 +111,7 @@ int main(int argc, char** argv) {
   if (error != std::errc() || end != text.data() + text.size() || events == 0) {
     give_up(fmt::format("expected a number of events, found '{}'", text));
   }
-  const auto source = open(argv[1], events, argc == 5);
+  const auto source = open(argv[1], events, clean);
   write(*source, argv[3]);
   return 0;
 }

@@ -16,7 +16,7 @@ void read_file(benchmark::State& state, const std::string& format, unsigned jobs
   state.SetLabel("shape " + std::string(kShapes[shape].name));
   const std::string& path = generated_file(shape, format);
   std::int64_t events = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     Result<trace::Input> input = trace::Input::open(path, {.jobs = jobs});
     if (!input) return state.SkipWithError(input.error().message.c_str());
     auto source = input->read();
@@ -48,7 +48,7 @@ void well_formed(benchmark::State& state) {
   const Generated& trace = generated(shape);
   std::vector<Event> events = trace.events;  // the stage writes flags, here always the same
   constexpr std::size_t kBatch = 8192;       // as the readers make them
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     trace::WellFormed stage([](const trace::Fault&) { return false; });
     for (std::size_t i = 0; i < events.size(); i += kBatch) {
       Batch batch{std::span(events).subspan(i, std::min(kBatch, events.size() - i)), i + 1};

@@ -110,6 +110,14 @@ Range part(std::uint32_t first, std::uint32_t count, std::uint64_t i, std::uint6
   return {first + from, to - from};
 }
 
+/// Half of them, but not many more than there are accesses in lock scopes.
+std::uint32_t shared_variables(const PaperShape& shape) {
+  const std::uint32_t half = (shape.variables - 2) / 2;
+  if (shape.transactions == 0) return half;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(shape.transactions * 4, shape.locks, half));
+}
+
 }  // namespace
 
 std::span<const PaperRow> paper_rows() {
@@ -170,10 +178,10 @@ class PaperSource::State {
   }
   [[nodiscard]] std::uint32_t label(const Worker& worker) const { return 1 + worker.function; }
   [[nodiscard]] Range own(std::uint32_t thread) const {
-    return part(0, ordinary_ / 2, thread, shape_.threads);
+    return part(shared_, ordinary_ - shared_, thread, shape_.threads);
   }
   [[nodiscard]] Range of_lock(std::uint32_t lock) const {
-    return part(ordinary_ / 2, ordinary_ - ordinary_ / 2, lock, shape_.locks);
+    return part(0, shared_, lock, shape_.locks);
   }
 
   void start();
@@ -187,6 +195,7 @@ class PaperSource::State {
   PaperShape shape_;
   Names names_;
   Random random_;
+  std::uint32_t shared_;    // variables that belong to locks, from 0 on; the others to threads
   std::uint32_t ordinary_;  // variables; behind them config and the one of the violation
   std::vector<Event> buffer_;
   std::uint64_t made_ = 0;
@@ -198,7 +207,10 @@ class PaperSource::State {
 };
 
 PaperSource::State::State(const PaperShape& shape)
-    : shape_(shape), ordinary_(shape.variables - 2), held_(shape.locks) {
+    : shape_(shape),
+      shared_(shared_variables(shape)),
+      ordinary_(shape.variables - 2),
+      held_(shape.locks) {
   const auto name = [&](Space space, std::string_view stem, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       names_.table(space).append(fmt::format("{}{}", stem, i));

@@ -8,9 +8,9 @@
 //   scopes      One tenth of a thread's events are outside of blocks. A block that has room for it
 //               contains one lock scope, with 1 to 16 accesses to variables of that lock; all other
 //               accesses are to variables of the thread's own. Half of the variables belong to
-//               locks, the others to threads; 30% of the accesses are writes. Where there are
-//               no blocks, lock scopes stand alone. So the trace is
-//               atomic: ordering the transactions by their acquires is a serial order.
+//               locks (fewer where blocks are few), the others to threads; 30% of the accesses are
+//               writes. Where there are no blocks, lock scopes stand alone. So the trace is atomic:
+//               ordering the transactions by their acquires is a serial order.
 //   violation   One block reads and then writes a variable that another thread writes in between.
 //               Where: the paper gives no position, but a time, and AeroDrome's time grows with the
 //               events that it has seen. Its atomic rows give the rate: raytracer 0.84 and fop 1.04

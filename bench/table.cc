@@ -97,14 +97,17 @@ TextTable new_table() {
 
 void add_rows(TextTable& table, std::string_view name, const TraceFiles& files,
               const std::map<std::string_view, Figures>& figures) {
+  const double slowest = static_cast<double>(files.events) / kLimitSeconds;
   for (const auto& [format, of] : figures) {
+    const auto rate = [&, &measured = of.rate](std::string_view what) {
+      return measured.at(what) <= slowest ? "timeout" : millions(measured.at(what));
+    };
     table.add({std::string(name), std::string(format),
                short_count(static_cast<double>(files.events)), std::to_string(files.threads),
                std::to_string(files.locks), short_count(static_cast<double>(files.variables)),
                short_count(static_cast<double>(files.blocks)),
-               fmt::format("{:.2f}", of.bytes_per_event), millions(of.rate.at("decode")),
-               millions(of.rate.at("reach")), millions(of.rate.at("aerodrome")),
-               millions(of.rate.at("velodrome")), fmt::format("{:.2f}", of.ratio.at("reach")),
+               fmt::format("{:.2f}", of.bytes_per_event), rate("decode"), rate("reach"),
+               rate("aerodrome"), rate("velodrome"), fmt::format("{:.2f}", of.ratio.at("reach")),
                short_number(of.cpu.at("decode") * 1e9), short_number(of.cpu.at("reach") * 1e9),
                millions(of.peak.at("reach")), millions(of.peak.at("aerodrome")),
                millions(of.peak.at("velodrome"))});
@@ -163,6 +166,7 @@ void run_all(const Tools& tools, std::uint64_t events, std::uint64_t rounds) {
   Measured measured;
   TextTable shapes = new_table();
   for (const Shape& shape : kShapes) {
+    std::fflush(stdout);
     fmt::print(stderr, "bench: shape ({})\n", shape.name);
     const TraceFiles files = tools.generate(shape.name, events, Violations::kClean);
     const TraceFiles tenth = tools.generate(shape.name, events / 10, Violations::kClean);
@@ -185,6 +189,7 @@ void run_all(const Tools& tools, std::uint64_t events, std::uint64_t rounds) {
   TextTable rows = new_table();
   for (const PaperRow& row : paper_rows()) {
     if (row.table != 1 || row.events < kShortest) continue;
+    std::fflush(stdout);
     fmt::print(stderr, "bench: {}\n", row.name);
     const TraceFiles files = tools.generate(row.name, events, Violations::kClean);
     add_rows(rows, row.name, files, measure(tools, files, nullptr, 1));
