@@ -137,8 +137,8 @@ class Atomicity final : public Check {
     if (!evidence_->incomplete().empty()) result_.notes.push_back(evidence_->incomplete());
     evidence_.reset();
     group_of_.clear();
-    std::stable_sort(result_.findings.begin(), result_.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.event < b.event; });
+    std::ranges::sort(result_.findings, {},
+                      [](const Finding& f) { return std::pair(f.event, f.block); });
     if (options_.first && result_.findings.size() > 1) result_.findings.resize(1);
   }
 

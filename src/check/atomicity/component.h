@@ -81,19 +81,37 @@ class Component {
     return conflicts(events_[e].event, events_[f].event, events_[e].round, events_[f].round);
   }
 
-  /// Visits events after e (before e) on the same object that conflict with it and are not skipped,
-  /// nearest first, up to the first through which all further ones are reachable.
-  template <class Skip, class Visit>
-  void for_each_after(EventIndex e, Skip skip, Visit visit) const;
-  template <class Skip, class Visit>
-  void for_each_before(EventIndex e, Skip skip, Visit visit) const;
+  /// The events by which a path can leave a transaction, in order: of all its events on an object
+  /// that conflict with the same next ones, the first; and forks.
+  [[nodiscard]] const std::vector<EventIndex>& ways_out(TransactionIndex t) const {
+    return ways_out_[t];
+  }
+  /// Likewise the events by which a path can enter it, the last of each; and joins.
+  [[nodiscard]] const std::vector<EventIndex>& ways_in(TransactionIndex t) const {
+    return ways_in_[t];
+  }
+
+  /// Visits events of other threads after e (before e) on the same object that conflict with it,
+  /// but for those of transaction `avoid`: enough of them that all further ones are reachable
+  /// through one that was visited (reach e through one), without `avoid`. Counts `budget` down by
+  /// the events looked at.
+  template <class Visit>
+  void for_each_after(EventIndex e, TransactionIndex avoid, std::uint64_t& budget,
+                      Visit visit) const;
+  template <class Visit>
+  void for_each_before(EventIndex e, std::uint64_t& budget, Visit visit) const;
 
   /// The number of the first event of `block` before which e, of another thread, happens (in the
   /// transitive closure of conflicts, the paper's CHB). There is one.
   [[nodiscard]] EventNumber happens_before_from(EventIndex e, TransactionIndex block) const;
 
+  /// False when there are so many threads that what they know of each other would fill memory. Then
+  /// happens_before_from may name a later event, and blocks seem strict that are only wide.
+  [[nodiscard]] bool order_is_whole() const { return growths_ < kMostGrowths; }
+
  private:
   static constexpr std::uint32_t kNone = ~0U;
+  static constexpr std::uint64_t kMostGrowths = 1U << 21U;  // about 200 MB with their maps
 
   /// From the event with number `at` on, so many of a thread's events are known to be before.
   struct Growth {
@@ -105,8 +123,11 @@ class Component {
 
   void index_threads();
   void index_objects();
+  void index_stops(const std::vector<EventIndex>& list);
+  void index_ways();
   void order_events();
   void learn(ThreadIndex thread, EventNumber at, EventIndex e);
+  void learn_from_object(EventIndex e, std::unordered_map<std::uint64_t, std::uint32_t>& taken);
   [[nodiscard]] bool knows(ThreadIndex thread, EventIndex e) const;
 
   std::vector<ComponentEvent> events_;
@@ -124,35 +145,65 @@ class Component {
   std::vector<std::uint32_t> object_;
   std::vector<std::uint32_t> place_;  // of an event in its object's list
   std::vector<std::vector<EventIndex>> objects_;
+  // Places in the object's list: of the nearest strong event of another thread after (a write, an
+  // acquire) and before (a write, a release); of the next strong one after, whatever its thread.
+  // The list's size, or kNone before, where there is none.
+  std::vector<std::uint32_t> stop_after_;
+  std::vector<std::uint32_t> stop_before_;
+  std::vector<std::uint32_t> next_strong_;
+  std::vector<TransactionIndex> released_in_;  // of an acquire: the transaction that ends the hold
+  std::vector<std::vector<EventIndex>> ways_out_;
+  std::vector<std::vector<EventIndex>> ways_in_;
 
   std::vector<std::uint32_t> ordinal_;  // of an event in its thread, from 1
   std::vector<History> history_;        // by thread
+  std::uint64_t growths_ = 0;
 };
 
-template <class Skip, class Visit>
-void Component::for_each_after(EventIndex e, Skip skip, Visit visit) const {
+template <class Visit>
+void Component::for_each_after(EventIndex e, TransactionIndex avoid, std::uint64_t& budget,
+                               Visit visit) const {
   if (object_[e] == kNone) return;
   const std::vector<EventIndex>& list = objects_[object_[e]];
-  for (std::size_t i = place_[e] + 1; i < list.size(); ++i) {
-    const EventIndex f = list[i];
-    if (skip(f) || !conflict(e, f)) continue;
-    visit(f);
-    const EventKind kind = event(f).kind;
-    if (is_write(kind) || kind == EventKind::kAcquire) return;
+  const ThreadIndex own = thread_of(e);
+  const auto look = [&](EventIndex f) {
+    if (budget > 0) --budget;
+    const bool counts = thread_of(f) != own && transaction_of(f) != avoid && conflict(e, f);
+    if (counts) visit(f);
+    return counts;
+  };
+  // A read and a shared release conflict with strong events only.
+  const bool strong_only =
+      event(e).kind == EventKind::kRead || event(e).kind == EventKind::kReleaseShared;
+  std::size_t i = place_[e] + 1;
+  std::size_t stop = stop_after_[e];
+  while (budget > 0) {
+    for (; !strong_only && i < stop && budget > 0; ++i) look(list[i]);
+    if (stop >= list.size()) return;
+    // Through an acquire, the next holders are reached where the hold ends.
+    if (look(list[stop]) && released_in_[list[stop]] != avoid) return;
+    i = stop + 1;
+    stop = next_strong_[list[stop]];
   }
 }
 
-template <class Skip, class Visit>
-void Component::for_each_before(EventIndex e, Skip skip, Visit visit) const {
+template <class Visit>
+void Component::for_each_before(EventIndex e, std::uint64_t& budget, Visit visit) const {
   if (object_[e] == kNone) return;
   const std::vector<EventIndex>& list = objects_[object_[e]];
-  for (std::size_t i = place_[e]; i-- > 0;) {
-    const EventIndex f = list[i];
-    if (skip(f) || !conflict(f, e)) continue;
-    visit(f);
-    const EventKind kind = event(f).kind;
-    if (is_write(kind) || kind == EventKind::kRelease) return;
+  const ThreadIndex own = thread_of(e);
+  const std::uint32_t stop = stop_before_[e];
+  // A read and a shared acquire conflict with strong events only.
+  const bool strong_only =
+      event(e).kind == EventKind::kRead || event(e).kind == EventKind::kAcquireShared;
+  if (!strong_only) {
+    const std::size_t from = stop == kNone ? 0 : stop + 1;
+    for (std::size_t i = place_[e]; i-- > from && budget > 0;) {
+      --budget;
+      if (thread_of(list[i]) != own && conflict(list[i], e)) visit(list[i]);
+    }
   }
+  if (stop != kNone && conflict(list[stop], e)) visit(list[stop]);
 }
 
 }  // namespace syndrome::check

@@ -26,15 +26,9 @@ void CycleSearch::find_ways_back(TransactionIndex block, Sense sense, std::uint6
     way = {search_, {from, to}, until};
     latest_bound_ = std::max(latest_bound_, until);
   };
-  for (const EventIndex e : component_.events_of(block)) {
+  for (const EventIndex e : component_.ways_in(block)) {
     if (budget == 0) return;
-    --budget;
-    component_.for_each_before(
-        e, [&](EventIndex f) { return component_.thread_of(f) == own; },
-        [&](EventIndex f) {
-          if (budget > 0) --budget;
-          add(f, e);
-        });
+    component_.for_each_before(e, budget, [&](EventIndex f) { add(f, e); });
     if (component_.event(e).kind != EventKind::kJoin) continue;
     if (const auto child = component_.child_of(e); child && *child != own) {
       add(component_.events_of(component_.transactions_of(*child).back()).back(), e);
@@ -45,17 +39,9 @@ void CycleSearch::find_ways_back(TransactionIndex block, Sense sense, std::uint6
 template <class Relax>
 void CycleSearch::expand(TransactionIndex t, TransactionIndex block, std::uint64_t& budget,
                          Relax relax) const {
-  const auto skip = [&](EventIndex f) {
-    return component_.transaction_of(f) == block || component_.transaction_of(f) == t;
-  };
-  const std::span<const EventIndex> events = component_.events_of(t);
-  for (const EventIndex e : events) {
+  for (const EventIndex e : component_.ways_out(t)) {
     if (budget == 0) return;
-    --budget;
-    component_.for_each_after(e, skip, [&](EventIndex f) {
-      if (budget > 0) --budget;
-      relax(Hop{e, f});
-    });
+    component_.for_each_after(e, block, budget, [&](EventIndex f) { relax(Hop{e, f}); });
     if (component_.event(e).kind != EventKind::kFork) continue;
     const auto child = component_.child_of(e);
     if (!child) continue;
@@ -69,10 +55,12 @@ void CycleSearch::expand(TransactionIndex t, TransactionIndex block, std::uint64
   std::size_t next = component_.place_in_thread(t) + 1;
   if (next < siblings.size() && siblings[next] == block) ++next;
   if (next < siblings.size()) {
-    relax(Hop{events.back(), component_.events_of(siblings[next]).front()});
+    relax(Hop{component_.events_of(t).back(), component_.events_of(siblings[next]).front()});
   } else {
     for (const EventIndex join : component_.joins_of(thread)) {
-      if (!skip(join)) relax(Hop{events.back(), join});
+      if (component_.transaction_of(join) != block) {
+        relax(Hop{component_.events_of(t).back(), join});
+      }
     }
   }
 }
@@ -81,14 +69,9 @@ void CycleSearch::expand(TransactionIndex t, TransactionIndex block, std::uint64
 template <class Relax>
 void CycleSearch::leave(TransactionIndex block, std::uint64_t& budget, Relax relax) const {
   const Component::ThreadIndex own = component_.thread_of_transaction(block);
-  for (const EventIndex e : component_.events_of(block)) {
+  for (const EventIndex e : component_.ways_out(block)) {
     if (budget == 0) return;
-    component_.for_each_after(
-        e, [&](EventIndex f) { return component_.thread_of(f) == own; },
-        [&](EventIndex f) {
-          if (budget > 0) --budget;
-          relax(Hop{e, f});
-        });
+    component_.for_each_after(e, block, budget, [&](EventIndex f) { relax(Hop{e, f}); });
     if (component_.event(e).kind != EventKind::kFork) continue;
     if (const auto child = component_.child_of(e); child && *child != own) {
       relax(Hop{e, component_.events_of(component_.transactions_of(*child).front()).front()});

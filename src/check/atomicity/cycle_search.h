@@ -34,9 +34,10 @@ class CycleSearch {
  public:
   explicit CycleSearch(const Component& component);
 
-  /// A minimal cycle that shows that the transaction violates: no transaction on it can be left
-  /// out. None when it does not violate in that sense, or is not a block. `budget` counts down by
-  /// the events looked at; when it is used up, the answer is none.
+  /// A cycle that shows that the transaction violates, shortened by every direct conflict between
+  /// two of its transactions (unless both are very long). None when it does not violate in that
+  /// sense, or is not a block. `budget` counts down by the events looked at; when it is used up,
+  /// the answer is none.
   [[nodiscard]] std::optional<Cycle> find(Component::TransactionIndex transaction, Sense sense,
                                           std::uint64_t& budget);
 

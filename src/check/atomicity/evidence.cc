@@ -156,6 +156,11 @@ void Evidence::search_components(const Graph& graph, const std::vector<bool>& al
   for (std::uint32_t c = 0; c < count; ++c) {
     ++components_;
     const Component members(std::move(events[c]), std::move(transactions[c]));
+    if (!members.order_is_whole()) {
+      incomplete_ =
+          "so many threads are on one cycle that a block may be listed although another is at "
+          "fault";
+    }
     CycleSearch search(members);
     for (std::uint32_t t = 0; t < members.size(); ++t) {
       std::optional<Cycle> cycle = search.find(t, Sense::kStrict, options_.budget);

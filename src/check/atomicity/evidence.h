@@ -31,7 +31,7 @@ class Evidence : public EventHandlers {
     /// incomplete() tells.
     std::size_t most = 1U << 24U;
     /// Events that all searches together may look at.
-    std::uint64_t budget = 2'000'000'000;
+    std::uint64_t budget = 500'000'000;
   };
   using OnCycle = std::function<void(Cycle)>;
 

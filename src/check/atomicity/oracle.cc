@@ -138,15 +138,19 @@ class Graph {
   }
 
   /// Whether a conflict leaves (`e` is in the block) or enters (`f` is) a block at that very event.
+  /// A fork enters the child's first event only; a join leaves the child's last event only. A child
+  /// may join the thread that forked it: then the one event both forks and is joined.
   [[nodiscard]] bool leaves(std::size_t e, std::size_t f) const {
-    const bool joined =
-        events_[f].kind == EventKind::kJoin && events_[f].child() == events_[e].thread;
-    return events_[e].thread != events_[f].thread && !joined;
+    return events_[e].thread != events_[f].thread && (!joins(e, f) || forks(e, f));
   }
   [[nodiscard]] bool enters(std::size_t e, std::size_t f) const {
-    const bool forked =
-        events_[e].kind == EventKind::kFork && events_[e].child() == events_[f].thread;
-    return events_[e].thread != events_[f].thread && !forked;
+    return events_[e].thread != events_[f].thread && (!forks(e, f) || joins(e, f));
+  }
+  [[nodiscard]] bool forks(std::size_t e, std::size_t f) const {
+    return events_[e].kind == EventKind::kFork && events_[e].child() == events_[f].thread;
+  }
+  [[nodiscard]] bool joins(std::size_t e, std::size_t f) const {
+    return events_[f].kind == EventKind::kJoin && events_[f].child() == events_[e].thread;
   }
 
   struct Blame {

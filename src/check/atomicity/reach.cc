@@ -9,7 +9,7 @@ namespace {
 // A known row beyond this many slots costs more to hand over than the edges that it saves, and the
 // rows of thousands of threads would fill memory with their square. Slots past it have no column:
 // their transactions are never covered. Measured in docs/performance.md.
-constexpr std::uint32_t kMostColumns = 512;
+constexpr std::uint32_t kMostColumns = 128;
 
 // How many free slots a fork looks at for one that it may take over.
 constexpr std::size_t kSlotTries = 8;

@@ -153,7 +153,9 @@ class Reach : public EventHandlers {
     std::uint64_t reused_slots = 0;
   };
 
-  [[nodiscard]] std::uint32_t* known(std::uint32_t slot) { return &known_[slot * stride_]; }
+  [[nodiscard]] std::uint32_t* known(std::uint32_t slot) {
+    return &known_[std::size_t{slot} * stride_];
+  }
   [[nodiscard]] std::uint32_t* lock_known(std::size_t lock) { return &lock_known_[lock * stride_]; }
   [[nodiscard]] bool covered(const std::uint32_t* row, Stamp stamp) const {
     // Entry 0 is 0: it covers no transaction, and so stands for slots that have no column.
