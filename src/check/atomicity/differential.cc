@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "check/atomicity/aerodrome.h"
 #include "check/atomicity/aerodrome_literal.h"
+#include "check/atomicity/evidence.h"
 #include "check/atomicity/oracle.h"
 #include "check/atomicity/reach.h"
 #include "check/atomicity/shrink.h"
 #include "check/atomicity/velodrome.h"
+#include "check/atomicity/verify.h"
 
 namespace syndrome::check {
 namespace {
@@ -58,6 +62,53 @@ std::string compare(const DifferentialEngine& engine, const OracleResult& expect
   return {};
 }
 
+/// The search for violating blocks: which ones it lists in each sense, and whether the verifier
+/// accepts every cycle.
+std::string compare_evidence(const OracleResult& expected, std::span<const Event> events,
+                             std::size_t window) {
+  std::vector<Event> copy(events.begin(), events.end());
+  const Batch batch{copy, 1};
+  std::vector<EventNumber> strict;
+  std::vector<EventNumber> wide;
+  std::vector<Finding> findings;
+  Evidence::Options options;
+  options.wide = true;
+  options.window = window;
+  Evidence evidence(options, [&](const Cycle& cycle) {
+    if (cycle.sense == Sense::kStrict) strict.push_back(cycle.block);
+    wide.push_back(cycle.block);
+    findings.emplace_back();
+    findings.back().block = cycle.block;
+    findings.back().cycle = cycle.edges;
+  });
+  dispatch(evidence, batch);
+  evidence.finish();
+  std::ranges::sort(strict);
+  std::ranges::sort(wide);
+  if (strict != expected.strict || wide != expected.wide) {
+    return fmt::format("the search lists {} blocks ({} strict), the oracle {} ({})", wide.size(),
+                       strict.size(), expected.wide.size(), expected.strict.size());
+  }
+  CycleVerifier verifier(findings);
+  verifier.take(batch);
+  for (const Finding& finding : findings) {
+    if (const auto reason = verifier.reject(finding)) {
+      return fmt::format("the cycle of block {} is rejected: {}", finding.block, *reason);
+    }
+  }
+  return {};
+}
+
+/// In what anything disagrees with the oracle.
+std::string any_disagreement(const OracleResult& expected, std::span<const Event> events) {
+  for (const DifferentialEngine& engine : kEngines) {
+    if (std::string found = compare(engine, expected, events); !found.empty()) return found;
+  }
+  // A window of a few events settles all the time, a large one only at the end.
+  std::string found = compare_evidence(expected, events, 3);
+  return found.empty() ? compare_evidence(expected, events, 1000) : found;
+}
+
 }  // namespace
 
 std::span<const DifferentialEngine> differential_engines() {
@@ -78,14 +129,12 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     const SmallTrace trace = random_trace(seed);
     const OracleResult expected = oracle(trace.events);
     if (violated != nullptr && !expected.serializable) ++*violated;
-    for (const DifferentialEngine& engine : kEngines) {
-      if (compare(engine, expected, trace.events).empty()) continue;
-      const SmallTrace small = shrink(trace, [&](std::span<const Event> events) {
-        return !disagreement(engine, events).empty();
-      });
-      return fmt::format("seed {}, shrunk:\n{}\n{}", seed, disagreement(engine, small.events),
-                         to_std(small));
-    }
+    if (any_disagreement(expected, trace.events).empty()) continue;
+    const SmallTrace small = shrink(trace, [](std::span<const Event> events) {
+      return !any_disagreement(oracle(events), events).empty();
+    });
+    return fmt::format("seed {}, shrunk:\n{}\n{}", seed,
+                       any_disagreement(oracle(small.events), small.events), to_std(small));
   }
   return std::nullopt;
 }

@@ -30,7 +30,8 @@ struct DifferentialEngine {
 [[nodiscard]] std::string disagreement(const DifferentialEngine& engine,
                                        std::span<const Event> events);
 
-/// Compares every engine with the oracle on the random traces of `count` seeds from `first`. Counts
+/// Compares every engine, and the search for violating blocks with each of its cycles, with the
+/// oracle on the random traces of `count` seeds from `first`. Counts
 /// the violating ones in `violated` if given. The first disagreement comes back as a text that
 /// names engine and seed and ends in the shrunk trace as STD; nothing when all agree. `progress` is
 /// called now and then with how many are done.

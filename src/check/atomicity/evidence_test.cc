@@ -153,19 +153,6 @@ TEST(Evidence, EntersABlockWhereItJoinsTheThreadThatForkedIt) {
   EXPECT_EQ(oracle(trace.events).wide, find(trace, 100).wide);
 }
 
-TEST(Evidence, AgreesWithTheOracleInBothSensesWhateverTheWindow) {
-  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
-    SmallTrace trace = random_trace(seed);
-    const OracleResult expected = oracle(trace.events);
-    for (const std::size_t window : {std::size_t{3}, std::size_t{1000}}) {
-      const Found found = find(trace, window);
-      ASSERT_EQ(found.strict, expected.strict) << "seed " << seed << "\n" << to_std(trace);
-      ASSERT_EQ(found.wide, expected.wide) << "seed " << seed << "\n" << to_std(trace);
-      ASSERT_THAT(rejections(trace, found), IsEmpty()) << "seed " << seed << "\n" << to_std(trace);
-    }
-  }
-}
-
 TEST(Evidence, SaysWhenItHadToForget) {
   std::string text = "T1|begin()\nT1|r(x)\n";
   for (int i = 0; i < 200; ++i) text += "T2|w(x)\n";
