@@ -12,9 +12,9 @@
 namespace syndrome::trace {
 namespace {
 
-// Events are handed out in slices of this many, 256 KiB: several passes over one stay in the
-// second-level cache.
-constexpr std::size_t kSlice = 16384;
+// Events are handed out in slices of this many, 64 KiB: the stages pass over one several times, and
+// it stays in the caches of one core. Measured in docs/performance.md.
+constexpr std::size_t kSlice = 4096;
 
 // The check runs in one thread, so a few workers are enough to feed it, and each takes memory.
 // Whoever asks for more by number gets more.
