@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <set>
 #include <string>
 
@@ -12,6 +13,11 @@
 #include "trace/wellformed.h"
 
 namespace syndrome::bench {
+
+/// So that a test is named by its row, not by the bytes of it.
+void PrintTo(const PaperRow& row, std::ostream* out) {
+  *out << row.name;
+}
 namespace {
 
 constexpr std::uint64_t kLimit = 200'000;

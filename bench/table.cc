@@ -119,9 +119,9 @@ using Measured = std::map<std::string_view, std::map<std::string_view, Figures>>
 /// The figures that issue 2 asks for, with what was measured.
 void print_required(const Measured& measured) {
   TextTable table({"figure", "required", "measured", ""}, 4);
-  const auto add = [&](std::string what, std::string required, std::string value, bool reached) {
-    table.add({std::move(what), std::move(required), std::move(value),
-               reached ? "reached" : "NOT reached"});
+  const auto add = [&](const std::string& what, const std::string& required,
+                       const std::string& value, bool reached) {
+    table.add({what, required, value, reached ? "reached" : "NOT reached"});
   };
   const auto rate = [&](std::string_view shape, std::string_view format, std::string_view engine,
                         double least) {

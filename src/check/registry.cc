@@ -38,7 +38,7 @@ std::string names_of_checks() {
   for (const Registration& entry : kRegistry) {
     if (!entry.asked_for_by_name_only) names.push_back(entry.name);
   }
-  names.push_back("all");
+  names.emplace_back("all");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

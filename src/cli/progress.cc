@@ -1,10 +1,12 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace syndrome::cli {
@@ -17,7 +19,7 @@ std::string rate_words(double rate) {
 }
 
 std::string time_words(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   if (whole >= 3600) {
     return fmt::format("{}:{:02}:{:02} left", whole / 3600, whole / 60 % 60, whole % 60);
   }

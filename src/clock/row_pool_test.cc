@@ -12,8 +12,6 @@
 namespace syndrome::clock {
 namespace {
 
-using testing::ElementsAre;
-
 TEST(RowPool, ASweptRowIsReusedAndZero) {
   RowPool pool;
   const Row a = pool.allocate();

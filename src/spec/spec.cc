@@ -101,7 +101,8 @@ template <class... Args>
           ++line;
           dots = 0;
         } else if (text[i] == '\\' && c == '"') {
-          if (++i < text.size() && text[i] == '\n') --i;
+          ++i;
+          if (i < text.size() && text[i] == '\n') --i;
         } else if (text[i] == c && (!multi || text.substr(i, 3) == std::string(3, c))) {
           i += multi ? 2 : 0;
           break;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
@@ -174,10 +175,10 @@ std::vector<std::vector<Event>> cyclic_components(const Trace& trace) {
   }
   std::fill(seen.begin(), seen.end(), 0);
   std::vector<std::vector<Event>> components;
-  for (auto root = finished.rbegin(); root != finished.rend(); ++root) {
-    if (seen[*root] != 0) continue;
+  for (const auto root : std::ranges::reverse_view(finished)) {
+    if (seen[root] != 0) continue;
     std::vector<Event> component;
-    search(reversed, *root, [&](std::size_t n) { component.push_back(first_event[n]); });
+    search(reversed, root, [&](std::size_t n) { component.push_back(first_event[n]); });
     if (component.size() > 1) components.push_back(std::move(component));
   }
   return components;

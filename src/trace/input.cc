@@ -94,7 +94,7 @@ Result<Input> Input::open(const std::string& path, ReadOptions options) {
   if (!head) return head.error();
   const Result<Format> format = format_of(*head);
   if (!format) return format.error();
-  return Input(std::unique_ptr<State>(new State{path, options, std::move(*file), *format}));
+  return Input(std::make_unique<State>(State{path, options, std::move(*file), *format}));
 }
 
 Result<std::unique_ptr<Source>> Input::read() {

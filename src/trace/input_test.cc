@@ -174,7 +174,7 @@ TEST(Input, SurvivesRandomMutations) {
         case 0: text[at] = static_cast<char>(random()); break;
         case 1: text[at] = kTelling[random() % kTelling.size()]; break;
         case 2: text.erase(at, 1 + random() % 5); break;
-        case 3: text.insert(at, text.substr(random() % text.size(), random() % 9)); break;
+        default: text.insert(at, text.substr(random() % text.size(), random() % 9)); break;
       }
     }
     for (auto* reader : {&read_std, &read_csv, &read_roadrunner}) {

@@ -130,7 +130,7 @@ class StdSink : public Sink {
       const std::string_view thread = written(names, Space::kThread, event.thread.value);
       const std::string_view word = name_of(event.kind);
       const std::optional<Space> space = target_space(event.kind);
-      std::string_view target = "";
+      std::string_view target;
       if (space) target = written(names, *space, event.target);
       std::string_view site = written(names, Space::kSite, event.site.value);
       if (site.empty()) site = "0";

@@ -45,7 +45,7 @@ TEST(StdWriter, CommentsAndEmptyLocationsAreNormalized) {
             "T|begin()|0\nT|r(%7C)|a|b\n");
 }
 
-Names names_with(std::string_view thread, std::vector<std::string_view> variables) {
+Names names_with(std::string_view thread, const std::vector<std::string_view>& variables) {
   Names names;
   names.table(Space::kThread).append(thread);
   for (const std::string_view name : variables) names.table(Space::kVariable).append(name);

@@ -112,7 +112,8 @@ TEST(SynRoundTrip, TakesNamesAsTheyComeAndOddOnes) {
   Trace trace;
   for (std::uint32_t i = 0; i < 50; ++i) {
     trace.names.table(Space::kThread).append("T" + std::to_string(i));
-    trace.names.table(Space::kVariable).append(std::string(i * 1000, static_cast<char>(i)));
+    trace.names.table(Space::kVariable)
+        .append(std::string(std::size_t{i} * 1000, static_cast<char>(i)));
     Event event;
     event.thread = ThreadId(i);
     event.target = i;

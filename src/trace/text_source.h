@@ -75,7 +75,7 @@ class TextSource : public Source {
   [[nodiscard]] bool add(Space space, const Interner::Key& key, std::uint64_t line,
                          std::uint32_t& id);
 
-  void fail(std::string message) { fail_at(line_, std::move(message)); }
+  void fail(const std::string& message) { fail_at(line_, message); }
   void fail_at(std::uint64_t line, const std::string& message);
   [[nodiscard]] bool failed() const { return error_.has_value(); }
 

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class VerifyTest : public ::testing::Test {
  protected:
-  SmallTrace trace = from_std(R"(
+  SmallTrace trace_ = from_std(R"(
     T1|begin(check)
     T1|acq(m)
     T1|r(x)
@@ -37,7 +37,7 @@ class VerifyTest : public ::testing::Test {
     finding.block = block;
     finding.cycle = std::move(cycle);
     CycleVerifier verifier({finding});
-    verifier.take(Batch{trace.events, 1});
+    verifier.take(Batch{trace_.events, 1});
     return verifier.reject(finding).value_or("accepted");
   }
 };
@@ -67,7 +67,7 @@ TEST_F(VerifyTest, KnowsBlocksAndLocksOfItsWitnesses) {
   finding.block = 1;
   finding.cycle = {{3, 7}, {9, 11}, {11, 15}};
   CycleVerifier verifier({finding});
-  verifier.take(Batch{trace.events, 1});
+  verifier.take(Batch{trace_.events, 1});
   EXPECT_TRUE(verifier.satisfied());
   verifier.add_witnesses(finding);
   ASSERT_EQ(finding.witnesses.size(), 6U);
