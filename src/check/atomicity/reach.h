@@ -38,7 +38,6 @@
 
 #include "check/atomicity/conflict.h"
 #include "check/atomicity/engine.h"
-#include "clock/huge_pages.h"
 
 namespace syndrome::check {
 
@@ -200,7 +199,7 @@ class Reach : public EventHandlers {
   void observe(const Channel& channel, std::uint32_t slot, EventNumber n);
   void take_release(Lock& lock, std::uint32_t id, std::uint32_t slot, EventNumber n);
 
-  std::vector<Variable, clock::HugePages<Variable>> variables_;
+  std::vector<Variable> variables_;
   std::vector<std::vector<Stamp>> shared_reads_;  // [0] unused
   std::vector<std::uint32_t> free_shared_reads_;
   std::vector<Lock> locks_;
