@@ -1,0 +1,88 @@
+// What the compiler pass knows of a translation unit, as constant data in the program: functions,
+// sites, strings. The runtime copies it into the recording as it is; the reader takes it apart.
+//
+//   unit := Header Function[functions] Site[sites] strings
+//
+// Everything is little-endian and 4-aligned; the unit itself is 16-aligned, and so is each Function
+// (its address stands for it in the words, event/wire.h). A string is an offset from the beginning
+// of the unit to text that ends in 0; offset 0 is "none". Depends on nothing.
+
+#pragma once
+
+#include <cstdint>
+
+namespace syndrome::unit {
+
+inline constexpr std::uint32_t kMagic = 0x554e5953;  // "SYNU"
+
+struct Header {
+  std::uint32_t magic = kMagic;
+  std::uint32_t abi = 0;        // wire::kAbi
+  std::uint32_t bytes = 0;      // of the whole unit
+  std::uint32_t functions = 0;  // how many; they follow the header
+  std::uint32_t sites = 0;      // how many; they follow the functions
+  std::uint32_t name = 0;       // string: the source file as the compiler was given it
+  std::uint32_t directory = 0;  // string: the compiler's working directory
+  std::uint32_t flags = 0;      // UnitFlag
+};
+static_assert(sizeof(Header) == 32);
+
+enum UnitFlag : std::uint32_t {
+  kFastMode = 1,     // probes after inlining
+  kNoDebugInfo = 2,  // sites have no lines: the reader shows function and offset
+};
+
+struct Function {
+  std::uint32_t name = 0;  // string: linkage name, mangled
+  std::uint32_t file = 0;  // string
+  std::uint32_t line = 0;
+  std::uint32_t first = 0;  // its first site; site number n of the words is sites[first + n - 1]
+  std::uint32_t sites = 0;  // how many
+  std::uint32_t flags = 0;  // FunctionFlag
+  std::uint32_t label = 0;  // string: SYNDROME_UNIT's sets, separated by commas
+  std::uint32_t hash = 0;   // of its code before instrumentation, to refuse a stale profile
+};
+static_assert(sizeof(Function) == 32);
+
+enum FunctionFlag : std::uint32_t {
+  kAtomic = 1,         // SYNDROME_ATOMIC
+  kDeterministic = 2,  // SYNDROME_DETERMINISTIC
+  kUnitOfWork = 4,     // SYNDROME_UNIT
+  kSystem = 8,         // from a system header
+  kLeafOnly = 16,      // entered with wire::Control::kLeaf
+};
+
+enum class SiteKind : std::uint8_t {
+  kRead = 0,
+  kWrite = 1,
+  kReadWrite = 2,  // a read directly followed by a write of the same bytes (x++)
+  kCall = 3,       // a call; no access
+  kAtomic = 4,     // the runtime's word says which
+  kRangeRead = 5,  // memory intrinsics; bytes 0: the word gives the length
+  kRangeWrite = 6,
+};
+
+struct Site {
+  std::uint32_t file = 0;  // string
+  std::uint32_t line = 0;  // 0: unknown
+  std::uint16_t column = 0;
+  SiteKind kind = SiteKind::kRead;
+  std::uint8_t flags = 0;      // SiteFlag
+  std::uint32_t name = 0;      // string: "counter", "Account::balance"; of a call: what its first
+                               // pointer argument points to ("Account::mutex")
+  std::uint32_t function = 0;  // string: linkage name where the line stands, when inlining has
+                               // moved it into the Function; 0: the Function itself
+  std::uint32_t bytes = 0;    // how many are accessed
+  std::int32_t offset = 0;    // of the access in the object that `name` is a field of
+  std::uint32_t inlined = 0;  // 1 + index (in sites) of the call that was inlined; 0: none
+};
+static_assert(sizeof(Site) == 32);
+
+enum SiteFlag : std::uint8_t {
+  kVolatile = 1,
+  kHasOffset = 2,   // `offset` is known: address - offset is the instance
+  kAmbiguous = 4,   // a union or bit-field: the name is one of several
+  kSystemSite = 8,  // the line is in a system header
+};
+
+}  // namespace syndrome::unit

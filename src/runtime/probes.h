@@ -1,0 +1,70 @@
+// The functions that instrumented code calls: the interface between the pass (instrument/) and the
+// runtime. All of them are cheap no-ops in a process that is not recorded.
+//
+// Most probes are not calls: the pass writes the words itself, like this (AT&T syntax; %tls is the
+// address of __syndrome_thread, %word the word):
+//
+//     movq  (%tls), %tmp
+//     movq  %word, (%tmp)
+//     addq  $8, (%tls)             one instruction: a signal cannot come in between
+//     cmpb  $0xf8, %tmp_low_byte   was that the last word of its line?
+//     jne   1f
+//     call  *__syndrome_full@GOTPCREL(%rip)    preserves every register but the flags
+//   1:
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+/// A translation unit announces itself from its constructor: its unit (event/unit.h) and its global
+/// variables. `globals` may be null.
+struct SyndromeGlobal {
+  const void* address;
+  std::uint64_t bytes;
+  std::uint32_t name;  // string in the unit
+  std::uint32_t zero;
+};
+void __syndrome_unit(const void* unit, const SyndromeGlobal* globals, std::uint64_t count);
+
+/// See above. Not callable from C: it keeps every register.
+void __syndrome_full();
+
+/// Around an atomic instruction, which runs while the address's shard is held. `what`:
+/// wire::Sync (kAtomicLoad, kAtomicStore, kAtomicRmw, kOrdered, kHappensAfter) | bytes << 8 |
+/// order << 16; a failed compare-exchange is a kAtomicLoad.
+void __syndrome_atomic_begin(const void* address);
+void __syndrome_atomic_end(const void* address, std::uint32_t site, std::uint32_t what);
+
+/// A fence, called directly after the instruction.
+void __syndrome_fence(std::uint32_t site, std::uint32_t order);
+
+/// In place of llvm.memcpy, memmove and memset whose length is not a small constant.
+void* __syndrome_memcpy(void* to, const void* from, std::size_t bytes, std::uint32_t read_site,
+                        std::uint32_t write_site);
+void* __syndrome_memmove(void* to, const void* from, std::size_t bytes, std::uint32_t read_site,
+                         std::uint32_t write_site);
+void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint32_t write_site);
+
+/// In a function that calls setjmp: once after its enter, giving the frame its number, and after
+/// each return of setjmp.
+std::uint64_t __syndrome_frame();
+void __syndrome_resume(std::uint64_t frame);
+
+/// Synchronization that is recognized by function: std::latch, std::barrier,
+/// std::counting_semaphore. arrive and post before the real operation, leave and wait after it.
+void __syndrome_barrier_arrive(const void* barrier);
+void __syndrome_barrier_leave(const void* barrier);
+void __syndrome_post(const void* semaphore);
+void __syndrome_wait(const void* semaphore);
+
+/// A scoped block (syndrome/syndrome.h). `kind`: wire::Block.
+void __syndrome_block_begin(std::uint32_t kind, const char* label);
+void __syndrome_block_end(std::uint32_t kind, const char* label);
+
+/// Home-made synchronization (syndrome/syndrome.h).
+void __syndrome_happens_before(const void* object);
+void __syndrome_happens_after(const void* object);
+}
