@@ -28,6 +28,7 @@ ChunkReader::ChunkReader(ChunkReader&& other) noexcept
       ended_(other.ended_),
       events_(other.events_),
       chunks_(other.chunks_),
+      meta_(other.meta_),
       names_(other.names_) {}
 
 ChunkReader::~ChunkReader() {
@@ -104,8 +105,10 @@ Status ChunkReader::check(const Chunk& chunk) const {
   const bool names = header.type == kNamesChunk;
   const bool events = header.type == kEventsChunk;
   const bool end = header.type == kEndChunk;
+  const bool words = header.type == kWordsChunk;
+  const bool meta = header.type == kMetaChunk;
   const auto bad = [&](const std::string& what) { return damage(chunk, chunk.offset, what); };
-  if (!names && !events && !end && !is_optional(header.type)) {
+  if (!names && !events && !end && !words && !meta && !is_optional(header.type)) {
     return bad(
         fmt::format("a chunk of type {}, which version {} does not have: use a newer syndrome",
                     name_of(header.type), kSynVersion));
@@ -114,7 +117,8 @@ Status ChunkReader::check(const Chunk& chunk) const {
     return bad(fmt::format("a chunk of {} bytes, {} unpacked: expected at most {}", header.stored,
                            header.raw, kMaxChunkBytes));
   }
-  if (!names && !events && !end) return {};
+  if (!names && !events && !end && !words && !meta) return {};
+  if (words || meta) return check_recorded(chunk);
   if (header.zero != 0 || (!names && header.space != 0)) {
     return bad("a chunk header with a field that must be 0 and is not");
   }
@@ -134,6 +138,31 @@ Status ChunkReader::check(const Chunk& chunk) const {
                            header.first, first));
   }
   if (names && first + header.count > UINT32_MAX) return bad("more names than there are ids");
+  return {};
+}
+
+/// Chunks of recordings. Where the words of a thread go on is for the reader of recordings to see.
+Status ChunkReader::check_recorded(const Chunk& chunk) const {
+  const ChunkHeader& header = chunk.header;
+  const auto bad = [&](const std::string& what) { return damage(chunk, chunk.offset, what); };
+  const bool words = header.type == kWordsChunk;
+  if (header.zero != 0 || (!words && header.space != 0)) {
+    return bad("a chunk header with a field that must be 0 and is not");
+  }
+  const std::uint32_t most = words ? kMaxChunkWords : kMaxChunkBytes;
+  if (header.count == 0 || header.count > most) {
+    return bad(fmt::format("a chunk of {} {}: expected 1 to {}", header.count,
+                           words ? "words" : "bytes of metadata", most));
+  }
+  if (words) return {};
+  if (header.first != meta_) {
+    return bad(fmt::format("metadata that begins with byte {}: expected {}", header.first, meta_));
+  }
+  if (header.raw != header.count || meta_ + header.count > kMaxMetaBytes ||
+      unpacks_too_far(header.raw, header.stored)) {
+    return bad(fmt::format("{} bytes of metadata from {}: expected no more than {} in all",
+                           header.raw, header.stored, kMaxMetaBytes));
+  }
   return {};
 }
 
@@ -178,6 +207,7 @@ Result<ChunkReader::Outcome> ChunkReader::next(Chunk& chunk) {
   ended_ = chunk.header.type == kEndChunk;
   if (chunk.header.type == kEventsChunk) events_ += chunk.header.count;
   if (chunk.header.type == kNamesChunk) names_[chunk.header.space] += chunk.header.count;
+  if (chunk.header.type == kMetaChunk) meta_ += chunk.header.count;
   return Outcome::kChunk;
 }
 

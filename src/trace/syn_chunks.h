@@ -52,6 +52,7 @@ class ChunkReader {
   [[nodiscard]] Result<std::size_t> read(std::byte* to, std::size_t size);
   [[nodiscard]] Result<bool> read_payload(Chunk& chunk);
   [[nodiscard]] Status check(const Chunk& chunk) const;
+  [[nodiscard]] Status check_recorded(const Chunk& chunk) const;
   [[nodiscard]] Status check_file_header();
 
   int fd_;
@@ -60,6 +61,7 @@ class ChunkReader {
   bool ended_ = false;  // the end chunk has been read
   std::uint64_t events_ = 0;
   std::uint64_t chunks_ = 0;
+  std::uint64_t meta_ = 0;  // bytes of metadata
   NameCounts names_{};
 };
 

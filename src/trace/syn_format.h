@@ -33,6 +33,8 @@ inline constexpr std::size_t kChunkHeaderBytes = 48;
 inline constexpr std::uint32_t kMaxChunkEvents = 1u << 20;
 inline constexpr std::uint32_t kMaxChunkNames = 1u << 20;
 inline constexpr std::uint32_t kMaxChunkBytes = 64u << 20;  // stored, and after decompression
+inline constexpr std::uint32_t kMaxChunkWords = 1u << 16;
+inline constexpr std::uint64_t kMaxMetaBytes = std::uint64_t{1} << 30;  // of a whole recording
 inline constexpr std::uint32_t kMaxNameBytes = 16u << 20;
 /// Names stay in memory for the whole run. So that a small file cannot fill it, a chunk of names
 /// may unpack to at most 64 times its size and 4 KiB; the writer does not compress what would.
@@ -51,6 +53,9 @@ enum class ChunkType : std::uint32_t {};
 }
 inline constexpr ChunkType kNamesChunk = chunk_type("NAME");
 inline constexpr ChunkType kEventsChunk = chunk_type("EVNT");
+// Of recordings (trace/capture_writer.h), which have no names and no events.
+inline constexpr ChunkType kWordsChunk = chunk_type("WORD");
+inline constexpr ChunkType kMetaChunk = chunk_type("META");
 inline constexpr ChunkType kEndChunk = chunk_type("DONE");
 [[nodiscard]] constexpr bool is_optional(ChunkType type) {
   return (static_cast<std::uint32_t>(type) & 0x20) != 0;
@@ -58,12 +63,12 @@ inline constexpr ChunkType kEndChunk = chunk_type("DONE");
 
 struct ChunkHeader {
   ChunkType type = kEndChunk;
-  std::uint32_t space = 0;   // names: their Space; otherwise 0
+  std::uint32_t space = 0;   // names: their Space; words: the thread's number; otherwise 0
   std::uint32_t stored = 0;  // bytes of the payload as it is in the file
   std::uint32_t raw = 0;     // bytes of the payload's sections after decompression
-  std::uint32_t count = 0;   // events, or names
+  std::uint32_t count = 0;   // events, names, words, or bytes of metadata
   std::uint32_t zero = 0;
-  std::uint64_t first = 0;  // number of the first event, or id of the first name
+  std::uint64_t first = 0;  // number of the first event, word or byte, or id of the first name
   std::uint64_t payload_checksum = 0;
 };
 
