@@ -26,8 +26,10 @@ struct ThreadWindow {
   std::uint32_t call;    // site of the call that is going on, in the function that runs
   std::uint32_t inside;  // > 0: in the runtime itself; interposed functions only pass on
 };
-extern "C" __attribute__((visibility("default"))) extern thread_local ThreadWindow __syndrome_thread
+extern "C" {
+__attribute__((visibility("default"))) extern thread_local ThreadWindow __syndrome_thread
     __attribute__((tls_model("initial-exec")));
+}
 
 /// Whether the calling thread records now: the process has a recorder, the thread has a log, and
 /// the caller is the program and not the runtime. The first question of every interposed function;
@@ -74,6 +76,8 @@ void fork_child();
 /// probe, and the handler's words go behind it.
 struct SignalFrame {
   ThreadWindow window;
+  std::uint32_t held;  // the shard of the atomic that was interrupted
+  bool recorded;       // false: the handler's words go nowhere
 };
 void signal_enter(SignalFrame& frame);
 void signal_leave(const SignalFrame& frame);

@@ -1,0 +1,423 @@
+// How a process and its threads come to the session: the folder, the process's slot, its rings, its
+// metadata, and the units of its modules.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "event/unit.h"
+#include "runtime/probes.h"
+#include "runtime/shards.h"
+#include "runtime/sys.h"
+#include "runtime/thread.h"
+
+extern "C" char** environ;
+
+namespace syndrome::rt {
+
+Process process;
+
+namespace {
+
+// Guards attaching, the list of rings, and the metadata. Held briefly, never while the program's
+// code runs.
+class Lock {
+ public:
+  explicit Lock(std::atomic<std::uint32_t>& word) : word_(word) {
+    while (word_.exchange(1, std::memory_order_acquire) != 0) sys::yield();
+  }
+  ~Lock() { word_.store(0, std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& word_;
+};
+
+std::atomic<std::uint32_t> attach_lock{0};
+std::atomic<std::uint32_t> rings_lock{0};
+std::atomic<std::uint32_t> meta_lock{0};
+
+enum class Attached : std::uint32_t { kNo, kYes, kFailed };
+std::atomic<Attached> attached{Attached::kNo};
+
+constexpr std::size_t kMaxPath = 1024;
+char session_folder[kMaxPath];  // empty: none
+
+struct Path {
+  char text[kMaxPath + 32];
+};
+
+char* append_text(char* to, const char* text) {
+  while (*text != 0) *to++ = *text++;
+  *to = 0;
+  return to;
+}
+
+char* append_number(char* to, std::uint64_t number) {
+  char digits[24];
+  int count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  while (count > 0) *to++ = digits[--count];
+  *to = 0;
+  return to;
+}
+
+/// The session's file "NAME", or "SLOT.NAME".
+Path path_of(const char* name, bool of_process) {
+  Path path;
+  char* end = append_text(path.text, session_folder);
+  *end++ = '/';
+  if (of_process) {
+    end = append_number(end, process.slot);
+    *end++ = '.';
+  }
+  append_text(end, name);
+  return path;
+}
+
+/// Takes SYNDROME_SESSION out of the environment, so that the program sees its own.
+void take_variable() {
+  if (environ == nullptr) return;
+  constexpr std::size_t kLength = sizeof(kSessionVariable) - 1;
+  char** to = environ;
+  for (char** from = environ; *from != nullptr; ++from) {
+    bool same = true;
+    for (std::size_t i = 0; i < kLength && same; ++i) same = (*from)[i] == kSessionVariable[i];
+    if (same && (*from)[kLength] == '=') {
+      const char* value = *from + kLength + 1;
+      std::size_t length = 0;
+      while (value[length] != 0 && length + 1 < kMaxPath) {
+        session_folder[length] = value[length];
+        ++length;
+      }
+      session_folder[length] = 0;
+    } else {
+      *to++ = *from;
+    }
+  }
+  *to = nullptr;
+}
+
+struct Unit {
+  const void* address;
+  const SyndromeGlobal* globals;
+  std::uint64_t count;
+};
+
+// Units that announced themselves, for a child after fork and for those that came before the
+// process attached. In mapped memory, because there may be thousands.
+Unit* units = nullptr;
+std::size_t unit_count = 0;
+std::size_t unit_room = 0;
+
+void keep_unit(const Unit& unit) {
+  if (unit_count == unit_room) {
+    const std::size_t grown = unit_room == 0 ? 1024 : unit_room * 2;
+    auto* const bigger = static_cast<Unit*>(
+        sys::map(grown * sizeof(Unit), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (bigger == nullptr) return;
+    for (std::size_t i = 0; i < unit_count; ++i) bigger[i] = units[i];
+    if (units != nullptr) sys::unmap(units, unit_room * sizeof(Unit));
+    units = bigger;
+    unit_room = grown;
+  }
+  units[unit_count++] = unit;
+}
+
+void write_unit(const Unit& unit) {
+  const auto* const header = static_cast<const unit::Header*>(unit.address);
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(unit.address);
+  const Piece pieces[] = {{&address, sizeof(address)}, {unit.address, header->bytes}};
+  meta(wire::Meta::kUnit, pieces, 2);
+  // In pieces, so that a table of any length needs no memory.
+  struct Row {
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint64_t unit;
+    std::uint64_t name;
+  };
+  constexpr std::size_t kRows = 64;
+  Row rows[kRows];
+  std::size_t filled = 0;
+  for (std::uint64_t i = 0; i < unit.count; ++i) {
+    const SyndromeGlobal& global = unit.globals[i];
+    rows[filled++] = {reinterpret_cast<std::uintptr_t>(global.address), global.bytes, address,
+                      global.name};
+    if (filled == kRows || i + 1 == unit.count) {
+      const Piece piece{rows, filled * sizeof(Row)};
+      meta(wire::Meta::kGlobals, &piece, 1);
+      filled = 0;
+    }
+  }
+}
+
+void write_process() {
+  struct {
+    std::uint32_t abi, pid, parent, zero;
+    std::uint64_t hz, counter, realtime;
+  } start{};
+  start.abi = wire::kAbi;
+  start.pid = sys::getpid();
+  start.parent = static_cast<std::uint32_t>(sys::call(SYS_getppid));
+  start.counter = read_counter();
+  timespec now{};
+  sys::call(SYS_clock_gettime, CLOCK_REALTIME, sys::address_of(&now));
+  start.realtime = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                   static_cast<std::uint64_t>(now.tv_nsec);
+  char command[4096];
+  long bytes = 0;
+  const int fd = sys::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    bytes = sys::read(fd, command, sizeof(command));
+    sys::close(fd);
+  }
+  const Piece pieces[] = {{&start, sizeof(start)},
+                          {command, static_cast<std::size_t>(bytes > 0 ? bytes : 0)}};
+  meta(wire::Meta::kProcess, pieces, 2);
+}
+
+bool open_session() {
+  const Path path = path_of("session", false);
+  const int fd = sys::open(path.text, O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    complain("the recorder's folder cannot be opened; this process is not recorded: ", path.text);
+    return false;
+  }
+  auto* const session = static_cast<SessionHeader*>(
+      sys::map(sizeof(SessionHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  sys::close(fd);
+  if (session == nullptr) return false;
+  if (session->magic != kSessionMagic || session->abi != wire::kAbi) {
+    complain(
+        "this program's runtime and `syndrome record` are of different versions; build the "
+        "program again with the `syndrome c++` that belongs to it. Not recorded.");
+    sys::unmap(session, sizeof(SessionHeader));
+    return false;
+  }
+  if (session->stop.load(std::memory_order_relaxed) != 0) return false;
+  const std::uint32_t slot = session->processes.fetch_add(1, std::memory_order_acq_rel);
+  if (slot >= kMaxProcesses) return false;
+  process.slot = slot;
+  process.ring_words = session->ring_words;
+  process.exact = session->order == Order::kExact;
+  const Path meta_path = path_of("meta", true);
+  const int created = sys::open(meta_path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const Path rings_path = path_of("rings", true);
+  const int rings = sys::open(rings_path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (created < 0 || rings < 0) {
+    complain("cannot write into the recorder's folder; this process is not recorded: ",
+             session_folder);
+    return false;
+  }
+  sys::close(created);
+  sys::close(rings);
+  process.session = session;
+  write_process();
+  for (std::size_t i = 0; i < unit_count; ++i) write_unit(units[i]);
+  session->slots[slot].pid.store(sys::getpid(), std::memory_order_release);
+  return true;
+}
+
+}  // namespace
+
+bool attach() {
+  if (attached.load(std::memory_order_acquire) == Attached::kYes) return true;
+  if (attached.load(std::memory_order_acquire) == Attached::kFailed) return false;
+  bool first = false;
+  {
+    const Lock lock(attach_lock);
+    if (attached.load(std::memory_order_relaxed) == Attached::kNo) {
+      if (session_folder[0] == 0) take_variable();
+      const bool ok = session_folder[0] != 0 && open_session();
+      attached.store(ok ? Attached::kYes : Attached::kFailed, std::memory_order_release);
+      first = ok;
+    }
+  }
+  if (first) modules_changed();
+  return attached.load(std::memory_order_acquire) == Attached::kYes;
+}
+
+void detach_child() {
+  attach_lock.store(0, std::memory_order_relaxed);
+  rings_lock.store(0, std::memory_order_relaxed);
+  meta_lock.store(0, std::memory_order_relaxed);
+  if (process.session != nullptr) sys::unmap(process.session, sizeof(SessionHeader));
+  process = {};
+  attached.store(Attached::kNo, std::memory_order_relaxed);
+}
+
+bool claim_ring(std::uint32_t number) {
+  const Lock lock(rings_lock);
+  ProcessSlot& slot = process.session->slots[process.slot];
+  const std::size_t bytes = ring_bytes(process.ring_words);
+  const Path path = path_of("rings", true);
+  const int fd = sys::open(path.text, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  // A ring that the recorder has emptied after its thread ended, or a new one at the end.
+  const std::uint32_t count = slot.rings.load(std::memory_order_relaxed);
+  RingHeader* ring = nullptr;
+  const bool reuse = slot.free.load(std::memory_order_acquire) != 0;
+  for (std::uint32_t i = 0; i < count && reuse && ring == nullptr; ++i) {
+    const auto offset = static_cast<long>(i * bytes);
+    RingState state = RingState::kActive;
+    sys::call(SYS_pread64, fd, sys::address_of(&state), sizeof(state), offset);
+    if (state != RingState::kFree) continue;
+    ring =
+        static_cast<RingHeader*>(sys::map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset));
+    if (ring == nullptr) break;
+    slot.free.fetch_sub(1, std::memory_order_relaxed);
+    ring->thread = number;
+    ring->state.store(RingState::kActive, std::memory_order_release);
+  }
+  if (ring == nullptr) {
+    const auto offset = static_cast<long>(count * bytes);
+    // Reserved, not just extended: a full disk is an error here, and not a SIGBUS at the first
+    // touch.
+    if (sys::call(SYS_fallocate, fd, 0, offset, static_cast<long>(bytes)) >= 0) {
+      ring =
+          static_cast<RingHeader*>(sys::map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset));
+    }
+    if (ring != nullptr) {
+      ring->thread = number;
+      ring->state.store(RingState::kActive, std::memory_order_release);
+      slot.rings.store(count + 1, std::memory_order_release);
+    }
+  }
+  sys::close(fd);
+  if (ring == nullptr) {
+    complain("no room for the buffer of another thread; it is not recorded: ", session_folder);
+    return false;
+  }
+  tls.ring = ring;
+  tls.words = reinterpret_cast<wire::Word*>(reinterpret_cast<char*>(ring) + kPage);
+  tls.line = 0;
+  tls.limit = process.ring_words;
+  tls.words[0] = wire::time(read_counter());
+  tls.exact = nullptr;
+  if (process.exact) {
+    tls.exact = tls.words + 1;
+    __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
+  } else {
+    __syndrome_thread.cursor = tls.words + 1;
+  }
+  return true;
+}
+
+void release_ring() {
+  if (tls.ring != nullptr) sys::unmap(tls.ring, ring_bytes(process.ring_words));
+  tls.ring = nullptr;
+  tls.words = nullptr;
+}
+
+void meta(wire::Meta type, const Piece* pieces, std::size_t count) {
+  if (process.session == nullptr) return;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += pieces[i].bytes;
+  const std::uint64_t zero = 0;
+  const std::size_t padding = (8 - bytes % 8) % 8;
+  const std::uint32_t head[2] = {static_cast<std::uint32_t>(type),
+                                 static_cast<std::uint32_t>(bytes + padding)};
+  const Lock lock(meta_lock);
+  const Path path = path_of("meta", true);
+  const int fd = sys::open(path.text, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return;
+  bool whole = sys::write(fd, head, sizeof(head)) == static_cast<long>(sizeof(head));
+  for (std::size_t i = 0; i < count && whole; ++i) {
+    const auto* data = static_cast<const char*>(pieces[i].data);
+    std::size_t left = pieces[i].bytes;
+    while (left > 0 && whole) {
+      const long written = sys::write(fd, data, left);
+      whole = written > 0;
+      if (!whole) break;
+      data += written;
+      left -= static_cast<std::size_t>(written);
+    }
+  }
+  if (whole && padding != 0) (void)sys::write(fd, &zero, padding);
+  sys::close(fd);
+}
+
+std::uint32_t intern(const char* text) {
+  static std::atomic<std::uint32_t> count{0};
+  const std::uint64_t number = count.fetch_add(1, std::memory_order_relaxed);
+  const Piece pieces[] = {{&number, sizeof(number)}, {text, __builtin_strlen(text)}};
+  meta(wire::Meta::kString, pieces, 2);
+  return static_cast<std::uint32_t>(number);
+}
+
+void thread_named(const char* name) {
+  if (process.session == nullptr || tls.state != ThreadState::kOn) return;
+  const std::uint64_t head[2] = {tls.number, tls.tid};
+  const Piece pieces[] = {{head, sizeof(head)}, {name, __builtin_strlen(name)}};
+  meta(wire::Meta::kThread, pieces, 2);
+}
+
+void complain(const char* text, const char* detail) {
+  char line[2048];
+  char* end = append_text(line, "syndrome: ");
+  const auto add = [&end, &line](const char* more) {
+    while (*more != 0 && end < line + sizeof(line) - 2) *end++ = *more++;
+  };
+  add(text);
+  if (detail != nullptr) add(detail);
+  *end++ = '\n';
+  sys::write(2, line, static_cast<std::size_t>(end - line));
+}
+
+bool process_recorded() {
+  return process.session != nullptr;
+}
+
+const char* session_path() {
+  if (attached.load(std::memory_order_acquire) == Attached::kNo) {
+    const Lock lock(attach_lock);
+    if (session_folder[0] == 0) take_variable();
+  }
+  return session_folder[0] == 0 ? nullptr : session_folder;
+}
+
+}  // namespace syndrome::rt
+
+extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
+    const void* unit, const SyndromeGlobal* globals, std::uint64_t count) {
+  using namespace syndrome;
+  const auto* const header = static_cast<const unit::Header*>(unit);
+  if (header->magic != unit::kMagic || header->abi != wire::kAbi) {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) {
+      const bool named = header->magic == unit::kMagic && header->name != 0;
+      rt::complain(
+          "this file was compiled by another version of `syndrome c++` than the runtime "
+          "that is loaded; compile it again. Its accesses are not recorded: ",
+          named ? static_cast<const char*>(unit) + header->name : "(unknown)");
+    }
+    return;
+  }
+  const rt::Inside inside;
+  const bool before = rt::process_recorded();
+  const rt::Unit entry{unit, globals, count};
+  {
+    const rt::Lock lock(rt::attach_lock);
+    rt::keep_unit(entry);
+  }
+  if (before) {
+    rt::write_unit(entry);
+    return;
+  }
+  // The first unit brings its process to the session.
+  (void)rt::attach();
+}
+
+namespace {
+
+// So that the program's own environment is what its constructors and main() see, also when nothing
+// instrumented runs before them.
+__attribute__((constructor(101))) void begin() {
+  (void)syndrome::rt::session_path();
+}
+
+}  // namespace

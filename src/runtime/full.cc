@@ -1,0 +1,149 @@
+// The end of a line. A probe that has written the last word of its line calls __syndrome_full in
+// the middle of arbitrary code, so it keeps every register: the general ones always, and the vector
+// ones only when the C library may be called (this file is compiled without vector instructions).
+
+#include <atomic>
+
+#include "runtime/shards.h"
+#include "runtime/thread.h"
+
+extern "C" {
+__attribute__((visibility("hidden"), used)) int syndrome_full_quick();
+__attribute__((visibility("hidden"), used)) void syndrome_full_deep();
+}
+
+// xsave: everything but the tiles of AMX (bits 17 and 18), which nothing here touches and which
+// would need 8 KiB more. The header of the save area must be 0 before.
+__asm__(
+    ".text\n"
+    ".globl __syndrome_full\n"
+    ".type __syndrome_full, @function\n"
+    "__syndrome_full:\n"
+    ".cfi_startproc\n"
+    "  pushq %rbp\n"
+    ".cfi_def_cfa_offset 16\n"
+    ".cfi_offset %rbp, -16\n"
+    "  movq %rsp, %rbp\n"
+    ".cfi_def_cfa_register %rbp\n"
+    "  pushq %rax\n"
+    "  pushq %rcx\n"
+    "  pushq %rdx\n"
+    "  pushq %rsi\n"
+    "  pushq %rdi\n"
+    "  pushq %r8\n"
+    "  pushq %r9\n"
+    "  pushq %r10\n"
+    "  pushq %r11\n"
+    "  pushq %rbx\n"
+    "  movq %rsp, %rbx\n"
+    "  andq $-64, %rsp\n"
+    "  cld\n"
+    "  call syndrome_full_quick\n"
+    "  testl %eax, %eax\n"
+    "  je 1f\n"
+    "  subq $4096, %rsp\n"
+    "  xorl %eax, %eax\n"
+    "  movq %rax, 512(%rsp)\n"
+    "  movq %rax, 520(%rsp)\n"
+    "  movq %rax, 528(%rsp)\n"
+    "  movq %rax, 536(%rsp)\n"
+    "  movq %rax, 544(%rsp)\n"
+    "  movq %rax, 552(%rsp)\n"
+    "  movq %rax, 560(%rsp)\n"
+    "  movq %rax, 568(%rsp)\n"
+    "  movl $0xfff9ffff, %eax\n"
+    "  movl $0xffffffff, %edx\n"
+    "  xsave64 (%rsp)\n"
+    "  call syndrome_full_deep\n"
+    "  movl $0xfff9ffff, %eax\n"
+    "  movl $0xffffffff, %edx\n"
+    "  xrstor64 (%rsp)\n"
+    "1:\n"
+    "  movq %rbx, %rsp\n"
+    "  popq %rbx\n"
+    "  popq %r11\n"
+    "  popq %r10\n"
+    "  popq %r9\n"
+    "  popq %r8\n"
+    "  popq %rdi\n"
+    "  popq %rsi\n"
+    "  popq %rdx\n"
+    "  popq %rcx\n"
+    "  popq %rax\n"
+    "  popq %rbp\n"
+    ".cfi_def_cfa %rsp, 8\n"
+    "  ret\n"
+    ".cfi_endproc\n"
+    ".size __syndrome_full, . - __syndrome_full\n");
+
+namespace syndrome::rt {
+bool next_line(bool may_wait) {
+  RingHeader& ring = *tls.ring;
+  wire::Word*& at = cursor();
+  // What is left of the line: a record did not fit, or a signal came in the middle of a probe.
+  const wire::Word* const end =
+      tls.words + (tls.line & (process.ring_words - 1)) + wire::kLineWords;
+  for (wire::Word* word = at; word < end; ++word) {
+    *word = wire::control(wire::Control::kPad, 0, 0);
+  }
+  const std::uint64_t next = tls.line + wire::kLineWords;
+  ring.published.store(next, std::memory_order_release);
+  if (next + wire::kLineWords > tls.limit) {
+    tls.limit = ring.consumed.load(std::memory_order_acquire) + process.ring_words;
+    if (next + wire::kLineWords > tls.limit) {
+      if (!may_wait) return false;
+      if (!wait_for_room(next + wire::kLineWords)) {
+        turn_off();
+        return true;
+      }
+    }
+  }
+  tls.line = next;
+  wire::Word* const line = tls.words + (next & (process.ring_words - 1));
+  line[0] = wire::time(read_counter());
+  at = line + 1;
+  return true;
+}
+
+}  // namespace syndrome::rt
+
+using syndrome::rt::tls;
+
+// 0: done. 1: syndrome_full_deep() must go on.
+int syndrome_full_quick() {
+  using namespace syndrome::rt;
+  if (tls.state == ThreadState::kOn && tls.exact == nullptr) [[likely]] {
+    ++tls.busy;
+    const bool done = next_line(false);
+    --tls.busy;
+    return done ? 0 : 1;
+  }
+  if (tls.state == ThreadState::kOn || tls.state == ThreadState::kNew) return 1;
+  point_at_scratch();
+  return 0;
+}
+
+void syndrome_full_deep() {
+  using namespace syndrome::rt;
+  const Inside inside;
+  if (tls.state == ThreadState::kNew) {
+    const syndrome::wire::Word word = __syndrome_thread.cursor[-1];
+    point_at_scratch();
+    start_thread(0, false);
+    if (tls.state == ThreadState::kOn) {
+      if (tls.exact != nullptr) {
+        exact_probe(word);
+      } else {
+        append(word);
+      }
+    }
+    return;
+  }
+  if (tls.exact != nullptr) {
+    exact_probe(*(__syndrome_thread.cursor - 1));
+    return;
+  }
+  ++tls.busy;
+  (void)next_line(true);
+  --tls.busy;
+}

@@ -1,0 +1,260 @@
+#include "runtime/log.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <time.h>
+
+#include "runtime/shards.h"
+#include "runtime/sys.h"
+#include "runtime/thread.h"
+
+namespace syndrome::rt {
+namespace {
+
+/// Where the first word of every thread goes: the last of a line, so that it calls full().
+wire::Word first_line[wire::kLineWords] __attribute__((aligned(256)));
+
+std::atomic<std::uint32_t> thread_count{0};
+
+void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, unsigned extra,
+                 wire::Word operand, std::uint32_t site) {
+  wire::Word* const at = room(4 + extra);
+  if (at == nullptr) return;
+  at[0] = wire::sync(kind, 3 + extra, site);
+  at[1] = wire::operand(object);
+  at[2] = wire::operand(version);
+  at[3] = wire::operand(read_counter());
+  if (extra != 0) at[4] = wire::operand(operand);
+  appended(4 + extra);
+}
+
+void append_range(const void* address, std::size_t length, bool write, std::uint32_t site,
+                  bool site_is_call) {
+  wire::Word* const at = room(3);
+  if (at == nullptr) return;
+  const wire::Word flags = (write ? 16u : 0u) | (site_is_call ? 32u : 0u);
+  at[0] = wire::control(wire::Control::kRange, flags, site);
+  at[1] = wire::operand(reinterpret_cast<std::uintptr_t>(address));
+  at[2] = wire::operand(length);
+  appended(3);
+}
+
+}  // namespace
+
+extern "C" {
+thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0};
+}
+thread_local Thread tls __attribute__((tls_model("initial-exec")));
+thread_local wire::Word scratch[wire::kLineWords]
+    __attribute__((tls_model("initial-exec"), aligned(256)));
+
+wire::Word* room(unsigned count) {
+  release_exact();
+  if (tls.state != ThreadState::kOn) return nullptr;
+  const auto used =
+      (reinterpret_cast<std::uintptr_t>(cursor()) / sizeof(wire::Word)) % wire::kLineWords;
+  if (used + count >= wire::kLineWords) {
+    ++tls.busy;
+    (void)next_line(true);
+    --tls.busy;
+    if (tls.state != ThreadState::kOn) return nullptr;
+  }
+  ++tls.busy;
+  return cursor();
+}
+
+void appended(unsigned count) {
+  cursor() += count;
+  --tls.busy;
+}
+
+void append(wire::Word word) {
+  wire::Word* const at = room(1);
+  if (at == nullptr) return;
+  *at = word;
+  appended(1);
+}
+
+bool recording() {
+  if (__syndrome_thread.inside != 0) return false;
+  if (tls.state == ThreadState::kOn) [[likely]]
+    return true;
+  if (tls.state != ThreadState::kNew) return false;
+  const Inside inside;
+  start_thread(0, false);
+  return tls.state == ThreadState::kOn;
+}
+
+void sync(wire::Sync kind, std::uintptr_t object) {
+  release_exact();
+  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
+              __syndrome_thread.call);
+}
+
+void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
+  release_exact();
+  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 1, operand,
+              __syndrome_thread.call);
+}
+
+void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word operand,
+             std::uint32_t site) {
+  append_sync(kind, object, version, 1, operand, site);
+}
+
+void read_range(const void* address, std::size_t length) {
+  if (length != 0) append_range(address, length, false, __syndrome_thread.call, true);
+}
+void write_range(const void* address, std::size_t length) {
+  if (length != 0) append_range(address, length, true, __syndrome_thread.call, true);
+}
+void range_at(const void* address, std::size_t length, bool write, std::uint32_t site) {
+  if (length != 0) append_range(address, length, write, site, false);
+}
+
+std::uint32_t new_thread_number() {
+  return thread_count.fetch_add(1, std::memory_order_relaxed);
+}
+std::uint32_t thread_number() {
+  return tls.number;
+}
+
+void turn_off() {
+  // The ring stays as it is: the recorder, if there is one, takes what is in it.
+  tls.state = ThreadState::kOff;
+  tls.exact = nullptr;
+  point_at_scratch();
+}
+
+void start_thread(std::uint32_t number, bool has_number) {
+  tls.state = ThreadState::kStarting;
+  point_at_scratch();
+  tls.tid = sys::gettid();
+  if (!attach()) {
+    tls.state = ThreadState::kOff;
+    return;
+  }
+  tls.number = has_number ? number : new_thread_number();
+  if (!claim_ring(tls.number)) {
+    tls.state = ThreadState::kOff;
+    return;
+  }
+  tls.state = ThreadState::kOn;
+  sync(wire::Sync::kThreadStart, tls.number);
+}
+
+void thread_begin(std::uint32_t number) {
+  const Inside inside;
+  if (tls.state == ThreadState::kNew) start_thread(number, true);
+}
+
+void thread_end() {
+  if (tls.state == ThreadState::kOn) {
+    sync(wire::Sync::kThreadStop, tls.number);
+    if (tls.state == ThreadState::kOn) {
+      ++tls.busy;
+      RingHeader* const ring = tls.ring;
+      const wire::Word* const begin = tls.words + (tls.line & (process.ring_words - 1));
+      ring->published.store(tls.line + static_cast<std::uint64_t>(cursor() - begin),
+                            std::memory_order_release);
+      turn_off();
+      ring->state.store(RingState::kFinished, std::memory_order_release);
+      release_ring();
+      --tls.busy;
+    }
+  }
+  tls.state = ThreadState::kEnded;
+}
+
+bool wait_for_room(std::uint64_t wanted) {
+  RingHeader& ring = *tls.ring;
+  SessionHeader& session = *process.session;
+  for (;;) {
+    if (session.stop.load(std::memory_order_relaxed) != 0) return false;
+    session.doorbell.fetch_add(1, std::memory_order_seq_cst);
+    if (session.sleeping.load(std::memory_order_seq_cst) != 0) {
+      sys::call(SYS_futex, sys::address_of(&session.doorbell), FUTEX_WAKE, 1);
+    }
+    ring.waiting.store(1, std::memory_order_seq_cst);
+    const std::uint64_t consumed = ring.consumed.load(std::memory_order_seq_cst);
+    tls.limit = consumed + process.ring_words;
+    if (wanted <= tls.limit) {
+      ring.waiting.store(0, std::memory_order_relaxed);
+      return true;
+    }
+    // A tenth of a second: then see whether the recorder is still alive.
+    const timespec timeout{0, 100'000'000};
+    const long result = sys::call(SYS_futex, sys::address_of(&ring.waiting), FUTEX_WAIT, 1,
+                                  sys::address_of(&timeout));
+    if (result == -ETIMEDOUT && sys::call(SYS_kill, session.recorder, 0) == -ESRCH) return false;
+  }
+}
+
+void signal_enter(SignalFrame& frame) {
+  frame.window = __syndrome_thread;
+  frame.held = tls.held;
+  frame.recorded = tls.state == ThreadState::kOn && tls.busy == 0;
+  tls.held = 0;
+  if (!frame.recorded) {
+    ++__syndrome_thread.inside;
+    if (tls.busy != 0) point_at_scratch();
+    return;
+  }
+  __syndrome_thread.inside = 0;
+  if (tls.exact != nullptr) return;
+  // The slot at the cursor may belong to a probe that was interrupted: leave it alone.
+  wire::Word*& at = __syndrome_thread.cursor;
+  const auto used = (reinterpret_cast<std::uintptr_t>(at) / sizeof(wire::Word)) % wire::kLineWords;
+  if (*at == 0) *at = wire::control(wire::Control::kPad, 0, 0);
+  ++at;
+  if (used + 1 == wire::kLineWords) {
+    ++tls.busy;
+    (void)next_line(true);
+    --tls.busy;
+  }
+}
+
+void signal_leave(const SignalFrame& frame) {
+  if (!frame.recorded) {
+    __syndrome_thread = frame.window;
+    tls.held = frame.held;
+    return;
+  }
+  // The interrupted probe will add 8 to the cursor if it has not done so: the word that it passes
+  // over then is this pad, in the middle of a line.
+  if (tls.exact == nullptr && tls.state == ThreadState::kOn) {
+    wire::Word* const at = room(2);
+    if (at != nullptr) {
+      at[0] = wire::control(wire::Control::kPad, 0, 0);
+      appended(0);
+    }
+  }
+  tls.held = frame.held;
+  __syndrome_thread.call = frame.window.call;
+  __syndrome_thread.inside = frame.window.inside;
+}
+
+void fork_prepare() {
+  release_exact();
+}
+void fork_parent() {}
+
+void fork_child() {
+  const Inside inside;
+  const bool was_recorded = process.session != nullptr;
+  turn_off();
+  tls.state = ThreadState::kNew;
+  tls.busy = 0;
+  tls.held = 0;
+  tls.held_exact = 0;
+  thread_count.store(0, std::memory_order_relaxed);
+  reset_shards();
+  if (!was_recorded) {
+    tls.state = ThreadState::kOff;
+    return;
+  }
+  detach_child();
+  start_thread(0, false);
+}
+
+}  // namespace syndrome::rt

@@ -1,0 +1,147 @@
+#include "runtime/probes.h"
+
+#include <cstring>
+
+#include "runtime/shards.h"
+#include "runtime/thread.h"
+
+#define PROBE extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using namespace syndrome;
+using namespace syndrome::rt;
+
+[[nodiscard]] std::uintptr_t number_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+void record(wire::Sync kind, const void* object) {
+  if (recording()) rt::sync(kind, number_of(object));
+}
+
+/// Labels are string literals: their addresses stand for them. A collision costs another string.
+std::uint32_t label_number(const char* label) {
+  struct Entry {
+    std::atomic<const char*> label;
+    std::atomic<std::uint32_t> process;  // 1 + slot: numbers are given for each process anew
+    std::atomic<std::uint32_t> number;
+  };
+  static Entry entries[1024];
+  Entry& entry = entries[(number_of(label) * 0x9E3779B97F4A7C15u) >> 54];
+  const std::uint32_t number = entry.number.load(std::memory_order_acquire);
+  if (entry.label.load(std::memory_order_relaxed) == label &&
+      entry.process.load(std::memory_order_relaxed) == process.slot + 1 &&
+      entry.number.load(std::memory_order_relaxed) == number) {
+    return number;
+  }
+  const std::uint32_t fresh = intern(label);
+  const char* none = nullptr;
+  if (entry.label.compare_exchange_strong(none, label, std::memory_order_relaxed)) {
+    entry.number.store(fresh, std::memory_order_release);
+    entry.process.store(process.slot + 1, std::memory_order_release);
+  }
+  return fresh;
+}
+
+}  // namespace
+
+PROBE void __syndrome_atomic_begin(const void* address) {
+  tls.held = 0;
+  if (!recording()) return;
+  release_exact();
+  const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
+  // Held already: a signal handler came between begin and end of the same shard.
+  tls.held = lock_shard(shard) ? static_cast<std::uint32_t>(shard + 1) : ~0u;
+}
+
+PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::uint32_t what) {
+  const std::uint32_t held = tls.held;
+  if (held == 0) return;
+  tls.held = 0;
+  const auto kind = static_cast<wire::Sync>(what & 0xff);
+  const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
+  // A loop that waits for a change reads the same again and again: once is enough when nothing has
+  // happened in this thread or to this shard since.
+  const bool same = kind == wire::Sync::kAtomicLoad && tls.last_load == cursor() &&
+                    tls.last_load_address == number_of(address) &&
+                    tls.last_load_version == shards[shard].version.load(std::memory_order_relaxed);
+  const std::uint64_t version = same ? 0 : next_version(shard);
+  if (held != ~0u) unlock_shard(shard);
+  if (same) return;
+  sync_at(kind, number_of(address), version, what >> 8, site);
+  tls.last_load = cursor();
+  tls.last_load_address = number_of(address);
+  tls.last_load_version = version;
+}
+
+PROBE void __syndrome_fence(std::uint32_t site, std::uint32_t order) {
+  if (!recording()) return;
+  release_exact();
+  sync_at(wire::Sync::kFence, 0, next_version(wire::shard_of(wire::Sync::kFence, 0)), order << 8,
+          site);
+}
+
+PROBE void* __syndrome_memcpy(void* to, const void* from, std::size_t bytes,
+                              std::uint32_t read_site, std::uint32_t write_site) {
+  if (recording()) {
+    range_at(from, bytes, false, read_site);
+    range_at(to, bytes, true, write_site);
+  }
+  const Inside inside;
+  return std::memcpy(to, from, bytes);
+}
+
+PROBE void* __syndrome_memmove(void* to, const void* from, std::size_t bytes,
+                               std::uint32_t read_site, std::uint32_t write_site) {
+  if (recording()) {
+    range_at(from, bytes, false, read_site);
+    range_at(to, bytes, true, write_site);
+  }
+  const Inside inside;
+  return std::memmove(to, from, bytes);
+}
+
+PROBE void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint32_t write_site) {
+  if (recording()) range_at(to, bytes, true, write_site);
+  const Inside inside;
+  return std::memset(to, value, bytes);
+}
+
+PROBE std::uint64_t __syndrome_frame() {
+  if (!recording()) return 0;
+  const std::uint64_t frame = ++tls.frames;
+  append(wire::control(wire::Control::kFrame, frame << 4, 0));
+  return frame;
+}
+
+PROBE void __syndrome_resume(std::uint64_t frame) {
+  if (frame == 0 || !recording()) return;
+  append(wire::control(wire::Control::kResume, frame << 4, 0));
+}
+
+PROBE void __syndrome_barrier_arrive(const void* b) {
+  record(wire::Sync::kBarrierArrive, b);
+}
+PROBE void __syndrome_barrier_leave(const void* b) {
+  record(wire::Sync::kBarrierLeave, b);
+}
+PROBE void __syndrome_post(const void* semaphore) {
+  record(wire::Sync::kPost, semaphore);
+}
+PROBE void __syndrome_wait(const void* semaphore) {
+  record(wire::Sync::kWait, semaphore);
+}
+PROBE void __syndrome_happens_before(const void* o) {
+  record(wire::Sync::kHappensBefore, o);
+}
+PROBE void __syndrome_happens_after(const void* o) {
+  record(wire::Sync::kHappensAfter, o);
+}
+
+PROBE void __syndrome_block_begin(std::uint32_t kind, const char* label) {
+  if (recording()) rt::sync(wire::Sync::kBlockBegin, label_number(label), kind);
+}
+PROBE void __syndrome_block_end(std::uint32_t kind, const char* label) {
+  if (recording()) rt::sync(wire::Sync::kBlockEnd, label_number(label), kind);
+}

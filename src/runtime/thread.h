@@ -1,0 +1,112 @@
+// What the runtime keeps for each thread beside the window that probes see (log.h). Internal.
+
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/log.h"
+#include "runtime/session.h"
+
+namespace syndrome::rt {
+
+enum class ThreadState : std::uint32_t {
+  kNew = 0,   // has not been seen yet
+  kOn,        // has a ring
+  kOff,       // its process is not recorded, or recording has stopped
+  kEnded,     // thread_end() was called
+  kStarting,  // is being given a ring
+};
+
+/// Touched by its own thread alone.
+struct Thread {
+  ThreadState state;
+  std::uint32_t number;
+  std::uint32_t tid;
+  /// > 0 while a record of several words is being appended; a signal handler that comes in between
+  /// is not recorded.
+  std::uint32_t busy;
+  RingHeader* ring;
+  wire::Word* words;    // of the ring
+  std::uint64_t line;   // words before the line that is being filled
+  std::uint64_t limit;  // words up to which the ring is known to be free
+  /// With --order exact, where the next word goes: the window's cursor then stays in the scratch
+  /// line, so that every probe comes to full().
+  wire::Word* exact;
+  std::uint32_t held;        // 1 + shard held by an atomic that is going on; 0: none
+  std::uint32_t held_exact;  // 1 + shard held for the access after the last probe; 0: none
+  std::uint64_t frames;      // numbers given by __syndrome_frame
+  wire::Word* last_load;     // where the cursor was after the last atomic load …
+  std::uintptr_t last_load_address;
+  std::uint64_t last_load_version;  // … and the version of its shard then
+};
+
+extern thread_local Thread tls __attribute__((tls_model("initial-exec")));
+extern thread_local wire::Word scratch[wire::kLineWords]
+    __attribute__((tls_model("initial-exec"), aligned(256)));
+
+/// The process. Written while it attaches and in fork_child(), read by all threads.
+struct Process {
+  SessionHeader* session;  // null: not recorded
+  std::uint32_t slot;
+  std::uint64_t ring_words;
+  bool exact;
+};
+extern Process process;
+
+[[nodiscard]] inline wire::Word read_counter() {
+  return __builtin_ia32_rdtsc();
+}
+
+/// The next free word of the thread's log.
+[[nodiscard]] inline wire::Word*& cursor() {
+  return tls.exact != nullptr ? tls.exact : __syndrome_thread.cursor;
+}
+
+/// Makes the probes of this thread go nowhere.
+inline void point_at_scratch() {
+  __syndrome_thread.cursor = scratch;
+}
+
+/// Publishes the line and goes to the next one; waits for room if there is none, unless `may_wait`
+/// is false: then it returns false and nothing has changed.
+[[nodiscard]] bool next_line(bool may_wait);
+
+/// Gives the thread a ring and its number; the process attaches to its session if it has not yet.
+/// The thread's state is kOn or kOff afterwards.
+void start_thread(std::uint32_t number, bool has_number);
+
+/// Leaves recording for good in this thread, without another word.
+void turn_off();
+
+/// A ring of the process for this thread, or false.
+[[nodiscard]] bool claim_ring(std::uint32_t number);
+/// Unmaps it; the recorder has it now.
+void release_ring();
+
+/// Attaches the process to the session that the environment names, once. False when there is none.
+[[nodiscard]] bool attach();
+
+/// Room for `count` words that stand in one line, with another one behind them; null when recording
+/// has ended. They are written there in order, and then appended() is called.
+[[nodiscard]] wire::Word* room(unsigned count);
+void appended(unsigned count);
+void append(wire::Word word);
+
+/// Releases what held_exact says.
+void release_exact_slow();
+inline void release_exact() {
+  if (__builtin_expect(static_cast<long>(tls.held_exact != 0), 0) != 0) release_exact_slow();
+}
+
+/// With the site of the access itself, and a version that was taken already.
+void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word operand,
+             std::uint32_t site);
+void range_at(const void* address, std::size_t length, bool write, std::uint32_t site);
+
+/// In the child after fork: forgets the parent's rings and place in the session; attach() again.
+void detach_child();
+
+/// Notes every module that has been loaded since the last call (interpose_process.cc).
+void modules_changed();
+
+}  // namespace syndrome::rt
