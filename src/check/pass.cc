@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "check/suggest.h"
 #include "spec/block_mapper.h"
 #include "trace/wellformed.h"
 
@@ -69,6 +70,9 @@ class Run {
       }
       if (again) continue;
       collect((*source)->names());
+      source->reset();
+      result_.passes = number;
+      look_around(number + 1);
       result_.seconds = seconds_between(start, Clock::now());
       return std::move(result_);
     }
@@ -194,6 +198,42 @@ class Run {
     const bool found = std::ranges::any_of(
         result_.results, [](const CheckResult& result) { return !result.findings.empty(); });
     if (found) result_.names = names;
+  }
+
+  /// The last look: what surrounds the findings. They stand without it, so that a trace which
+  /// cannot be read again is worth a warning and no more.
+  void look_around(unsigned number) {
+    ContextPass context(result_.results);
+    const Counts& counts = result_.trace.counts;
+    const bool suggest = counts.blocks == 0 && counts.of(EventKind::kEnter) != 0;
+    if ((context.satisfied() || !ContextPass::worthwhile(counts)) && !suggest) return;
+    Suggestions suggestions;
+    if (const Status status = look(number, context, suggest ? &suggestions : nullptr); !status) {
+      result_.warnings.push_back(fmt::format(
+          "no stacks, because the trace could not be read again: {}", status.error().message));
+      return;
+    }
+    result_.passes = number;
+    result_.contexts = context.result();
+    if (suggest) result_.candidates = suggestions.names();
+  }
+
+  Status look(unsigned number, ContextPass& context, Suggestions* suggestions) {
+    Result<std::unique_ptr<trace::Source>> source = open_();
+    if (!source) return source.error();
+    EventNumber events = 0;
+    while (events < seen_ && (!context.satisfied() || suggestions != nullptr)) {
+      const Result<Batch> next = (*source)->next();
+      if (!next) return next.error();
+      if (next->empty()) break;
+      if (!context.satisfied()) context.take(*next);
+      if (suggestions != nullptr) suggestions->take(*next, (*source)->names());
+      events += next->events.size();
+      tick(number, events, **source);
+      // Once more than was asked for: whoever interrupts now wants the verdict, not advice.
+      if (context.satisfied() && options_.interrupted && options_.interrupted()) break;
+    }
+    return {};
   }
 
   const Opener& open_;

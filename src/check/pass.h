@@ -2,7 +2,8 @@
 //
 //   Input -> BlockMapper (spec/) -> WellFormed (trace/) -> Count -> Check, Check, …
 //
-// once, and again for as long as a check asks for another look.
+// once, and again for as long as a check asks for another look. When there are findings, one last
+// look collects what surrounds them (check/context.h).
 
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "check/check.h"
+#include "check/context.h"
 #include "check/count/count.h"
 #include "check/finding.h"
 #include "event/names.h"
@@ -57,8 +59,12 @@ struct PassResult {
   std::vector<CheckResult> results;   // one for each check, in order
   std::vector<std::string> warnings;  // the reader's, and what else a user should know
   Names names;                        // filled in when there is a finding
-  bool interrupted = false;           // then trace.counts.events() says after how many
-  double seconds = 0;                 // all passes, reading included
+  Contexts contexts;                  // of the findings; empty when the trace has nothing to tell
+  /// When the trace has functions and not one block: names that the spec could begin with.
+  std::vector<std::string> candidates;
+  unsigned passes = 0;       // how often the trace was read
+  bool interrupted = false;  // then trace.counts.events() says after how many
+  double seconds = 0;        // all passes, reading included
 };
 
 /// Opens the trace at its first event, each time it is called.

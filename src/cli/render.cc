@@ -25,6 +25,11 @@ void add_render_options(CLI::App& command, RenderOptions& options) {
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
       ->capture_default_str();
+  command
+      .add_option("--stack-depth", options.stack_depth,
+                  "Frames of each stack that a text shows; 0 is all of them")
+      ->type_name("N")
+      ->capture_default_str();
   command.add_flag("--stats", options.stats,
                    "Also how often each rule of the algorithm fired, events a second, peak memory");
 }
@@ -46,6 +51,7 @@ std::string render(std::span<const report::Report> reports, bool array,
   text.colour =
       to_stdout ? wants_colour(options.colour, STDOUT_FILENO) : options.colour == "always";
   text.stats = options.stats;
+  text.frames = options.stack_depth;
   std::string result;
   for (const report::Report& each : reports) {
     const std::string one = report::to_text(each, text);

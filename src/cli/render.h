@@ -18,6 +18,7 @@ struct RenderOptions {
   std::string output;  // -o; empty: standard output
   std::string colour = "auto";
   bool stats = false;
+  std::size_t stack_depth = 6;  // frames of a stack in a text; 0: all
 };
 
 void add_render_options(CLI::App& command, RenderOptions& options);

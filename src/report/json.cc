@@ -19,12 +19,53 @@ void put(Json& object, const Place& place) {
   if (!place.function.empty()) object["function"] = place.function;
 }
 
+Json json_of(const Frame& frame) {
+  Json object = Json::object();
+  put(object, frame.place);
+  object["function"] = frame.function;
+  return object;
+}
+
+void put(Json& object, const Stack& stack) {
+  if (stack.frames.empty()) return;
+  Json& frames = object["stack"] = Json::array();
+  for (const Frame& frame : stack.frames) frames.push_back(json_of(frame));
+  if (stack.deeper != 0) object["deeper"] = stack.deeper;
+}
+
+Json json_of(const HeldLock& held) {
+  Json object = {{"lock", held.lock}, {"event", held.event}};
+  if (held.shared) object["shared"] = true;
+  put(object, held.place);
+  return object;
+}
+
+Json json_of(const Thread& thread) {
+  Json object = {{"thread", thread.thread}, {"fork", thread.fork}, {"creator", thread.creator}};
+  put(object, thread.place);
+  put(object, thread.stack);
+  return object;
+}
+
+Json json_of(const Source& source) {
+  Json object = {{"file", source.file}};
+  if (source.changed) object["changed"] = true;
+  Json& lines = object["lines"] = Json::array();
+  for (const auto& [line, text] : source.lines) lines.push_back({{"line", line}, {"text", text}});
+  return object;
+}
+
 Json json_of(const Site& site) {
   Json object = {{"event", site.event}, {"thread", site.thread}, {"op", name_of(site.op)}};
   if (!site.target.empty()) object["target"] = site.target;
   put(object, site.place);
   if (site.block != 0) object["block"] = site.block;
   if (!site.locks.empty()) object["locks"] = site.locks;
+  if (!site.held.empty()) {
+    Json& held = object["held"] = Json::array();
+    for (const HeldLock& each : site.held) held.push_back(json_of(each));
+  }
+  put(object, site.stack);
   return object;
 }
 
@@ -56,6 +97,10 @@ Json json_of(const Finding& finding) {
   for (const Site& site : finding.sites) sites.push_back(json_of(site));
   Json& blocks = object["blocks"] = Json::array();
   for (const Block& block : finding.blocks) blocks.push_back(json_of(block));
+  if (!finding.threads.empty()) {
+    Json& threads = object["threads"] = Json::array();
+    for (const Thread& thread : finding.threads) threads.push_back(json_of(thread));
+  }
   return object;
 }
 
@@ -83,6 +128,7 @@ Json json_of(const Trace& trace) {
   if (!trace.whole) object["whole"] = false;
   if (trace.interrupted) object["interrupted"] = true;
   if (!trace.warnings.empty()) object["warnings"] = trace.warnings;
+  if (!trace.candidates.empty()) object["candidates"] = trace.candidates;
   return object;
 }
 
@@ -92,6 +138,10 @@ Json json_of(const Report& report, const JsonOptions& options) {
                  {"trace", json_of(report.trace)}};
   Json& checks = object["checks"] = Json::array();
   for (const CheckReport& entry : report.checks) checks.push_back(json_of(entry, options));
+  if (!report.sources.empty()) {
+    Json& sources = object["sources"] = Json::array();
+    for (const Source& source : report.sources) sources.push_back(json_of(source));
+  }
   if (options.stats) {
     object["stats"] = {{"seconds", report.seconds}, {"peak_memory", report.peak_memory}};
   }

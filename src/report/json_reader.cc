@@ -160,6 +160,49 @@ Place read_place(Reader& reader, const Json& object, const std::string& path) {
   return place;
 }
 
+Stack read_stack(Reader& reader, const Json& object, const std::string& path) {
+  Stack stack;
+  reader.list(object, "stack", path, false, [&](const Json& value, const std::string& here) {
+    Frame frame;
+    frame.place = read_place(reader, value, here);
+    frame.function = reader.text(value, "function", here, false);
+    stack.frames.push_back(std::move(frame));
+  });
+  stack.deeper = reader.number(object, "deeper", path, false);
+  return stack;
+}
+
+HeldLock read_held(Reader& reader, const Json& object, const std::string& path) {
+  HeldLock held;
+  held.lock = reader.text(object, "lock", path);
+  held.event = reader.number(object, "event", path, false);
+  held.shared = reader.flag(object, "shared", path, false);
+  held.place = read_place(reader, object, path);
+  return held;
+}
+
+Thread read_thread(Reader& reader, const Json& object, const std::string& path) {
+  Thread thread;
+  thread.thread = reader.text(object, "thread", path);
+  thread.fork = reader.number(object, "fork", path, false);
+  thread.creator = reader.text(object, "creator", path);
+  thread.place = read_place(reader, object, path);
+  thread.stack = read_stack(reader, object, path);
+  return thread;
+}
+
+Source read_source(Reader& reader, const Json& object, const std::string& path) {
+  Source source;
+  source.file = reader.text(object, "file", path);
+  source.changed = reader.flag(object, "changed", path, false);
+  reader.list(object, "lines", path, true, [&](const Json& value, const std::string& here) {
+    const std::uint64_t line =
+        reader.number(value, "line", here, true, std::numeric_limits<std::uint32_t>::max());
+    source.lines[static_cast<std::uint32_t>(line)] = reader.text(value, "text", here);
+  });
+  return source;
+}
+
 Finding read_finding(Reader& reader, const Json& object, const std::string& path) {
   Finding finding;
   finding.check = reader.text(object, "check", path);
@@ -196,6 +239,10 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
     site.place = read_place(reader, value, here);
     site.block = reader.number(value, "block", here, false);
     site.locks = reader.texts(value, "locks", here);
+    reader.list(value, "held", here, false, [&](const Json& held, const std::string& there) {
+      site.held.push_back(read_held(reader, held, there));
+    });
+    site.stack = read_stack(reader, value, here);
     if (site.event <= (finding.sites.empty() ? 0 : finding.sites.back().event)) {
       reader.fail(here + ".event", "a greater number than the one before",
                   fmt::format("{}", site.event));
@@ -204,6 +251,9 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
       reader.fail(here + ".block", "a block that `blocks` has", fmt::format("{}", site.block));
     }
     finding.sites.push_back(std::move(site));
+  });
+  reader.list(object, "threads", path, false, [&](const Json& value, const std::string& here) {
+    finding.threads.push_back(read_thread(reader, value, here));
   });
   reader.list(object, "cycle", path, false, [&](const Json& value, const std::string& here) {
     const check::Edge edge{reader.number(value, "from", here), reader.number(value, "to", here)};
@@ -265,10 +315,15 @@ Report read_report(Reader& reader, const Json& object, const std::string& path) 
     report.trace.whole = reader.flag(*trace, "whole", here, true);
     report.trace.interrupted = reader.flag(*trace, "interrupted", here, false);
     report.trace.warnings = reader.texts(*trace, "warnings", here);
+    report.trace.candidates = reader.texts(*trace, "candidates", here);
   }
   reader.list(object, "checks", path, true, [&](const Json& value, const std::string& here) {
     report.checks.push_back(read_check(reader, value, here));
   });
+  reader.list(object, "sources", path, false, [&](const Json& value, const std::string& here) {
+    report.sources.push_back(read_source(reader, value, here));
+  });
+  std::ranges::sort(report.sources, {}, &Source::file);
   if (const Json* stats = reader.member(object, "stats", path, false)) {
     report.seconds = reader.seconds(*stats, path + ".stats", false);
     report.peak_memory = reader.number(*stats, "peak_memory", path + ".stats", false);

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "report/fingerprint.h"
+#include "report/places.h"
+#include "report/source_lines.h"
 #include "report/words.h"
+#include "spec/pattern.h"
 
 namespace syndrome::report {
 namespace {
@@ -13,48 +16,184 @@ std::string target_of(const Event& event, const Names& names) {
   return space ? std::string(names.of(*space, event.target)) : std::string();
 }
 
-Site make_site(const check::Witness& witness, const Names& names) {
-  Site site;
-  site.event = witness.number;
-  site.thread = names.thread(witness.event.thread);
-  site.op = witness.event.kind;
-  site.target = target_of(witness.event, names);
-  site.place = parse_place(names.site(witness.event.site));
-  site.block = witness.block;
-  for (const LockId lock : witness.locks) site.locks.emplace_back(names.lock(lock));
-  return site;
+/// Lines around a place that are kept.
+constexpr std::uint32_t kLinesBefore = 2;
+constexpr std::uint32_t kLinesAfter = 1;
+
+/// Whether two names are of one function, with or without parameters and qualification.
+bool same_function(std::string_view a, std::string_view b) {
+  return a == b || spec::simple_name(a) == spec::simple_name(b);
 }
 
-Block make_block(const check::Witness& witness, const Names& names) {
-  Block block;
-  block.begin = witness.block;
-  block.end = witness.block_end;
-  block.thread = names.thread(witness.block_begin.thread);
-  block.label = names.label(witness.block_begin.label());
-  block.place = parse_place(names.site(witness.block_begin.site));
-  return block;
-}
-
-Finding make_finding(const check::Finding& found, const Names& names) {
-  Finding finding;
-  finding.check = found.check;
-  finding.rule = found.rule;
-  finding.certainty = found.certainty;
-  finding.event = found.event;
-  finding.block = found.block;
-  finding.cycle = found.cycle;
-  finding.count = found.count;
-  for (const check::Witness& witness : found.witnesses) {
-    finding.sites.push_back(make_site(witness, names));
-    if (witness.block == 0 || finding.block_at(witness.block) != nullptr) continue;
-    const Block block = make_block(witness, names);
-    finding.blocks.insert(std::ranges::upper_bound(finding.blocks, block.begin, {}, &Block::begin),
-                          block);
+class Maker {
+ public:
+  Maker(const std::string& file, const check::PassResult& pass)
+      : pass_(pass),
+        names_(pass.names),
+        places_(pass.names),
+        // Only our own recordings are written when the program runs; what was imported or written
+        // by hand has no such time.
+        lines_({folder_of(file), pass.trace.format == "syn" ? time_of(file) : 0}) {
+    places_.prepare(sites());
   }
-  finding.message = message_of(finding);
-  finding.fingerprint = fingerprint_of(finding);
-  return finding;
-}
+
+  Finding make(const check::Finding& found) {
+    Finding finding;
+    finding.check = found.check;
+    finding.rule = found.rule;
+    finding.certainty = found.certainty;
+    finding.event = found.event;
+    finding.block = found.block;
+    finding.cycle = found.cycle;
+    finding.count = found.count;
+    for (const check::Witness& witness : found.witnesses) {
+      finding.sites.push_back(make_site(witness));
+      add_thread(finding, witness.event.thread);
+      if (witness.block == 0 || finding.block_at(witness.block) != nullptr) continue;
+      const Block block = make_block(witness);
+      finding.blocks.insert(
+          std::ranges::upper_bound(finding.blocks, block.begin, {}, &Block::begin), block);
+    }
+    finding.message = message_of(finding);
+    finding.fingerprint = fingerprint_of(finding);
+    return finding;
+  }
+
+  /// After the last finding.
+  std::vector<Source> sources() {
+    std::vector<Source> result;
+    for (auto& [file, source] : sources_) result.push_back(std::move(source));
+    return result;
+  }
+
+  [[nodiscard]] Work work() const { return {lines_.files_read(), places_.symbolizers_run()}; }
+
+ private:
+  /// Every site that the report will name.
+  [[nodiscard]] std::vector<SiteId> sites() const {
+    std::vector<SiteId> result;
+    const auto add = [&result](const check::Context& context) {
+      for (const check::Call& call : context.stack) result.push_back(call.site);
+      for (const check::HeldLock& held : context.held) result.push_back(held.site);
+    };
+    for (const check::CheckResult& entry : pass_.results) {
+      for (const check::Finding& finding : entry.findings) {
+        for (const check::Witness& witness : finding.witnesses) {
+          result.push_back(witness.event.site);
+          if (witness.block != 0) result.push_back(witness.block_begin.site);
+        }
+      }
+    }
+    for (const auto& [event, context] : pass_.contexts.at) add(context);
+    for (const auto& [thread, creation] : pass_.contexts.creation) {
+      result.push_back(creation.site);
+      add(creation.context);
+    }
+    std::ranges::sort(result);
+    const auto rest = std::ranges::unique(result);
+    result.erase(rest.begin(), rest.end());
+    return result;
+  }
+
+  Site make_site(const check::Witness& witness) {
+    Site site;
+    site.event = witness.number;
+    site.thread = names_.thread(witness.event.thread);
+    site.op = witness.event.kind;
+    site.target = target_of(witness.event, names_);
+    site.place = places_.of(witness.event.site).front();
+    site.block = witness.block;
+    for (const LockId lock : witness.locks) site.locks.emplace_back(names_.lock(lock));
+    const auto context = pass_.contexts.at.find(witness.number);
+    if (context != pass_.contexts.at.end()) {
+      for (const check::HeldLock& held : context->second.held) {
+        site.held.push_back({std::string(names_.lock(held.lock)), held.event,
+                             places_.of(held.site).front(), held.shared});
+      }
+      site.stack = make_stack(context->second, witness.event.site);
+    }
+    keep_lines(site.place);
+    for (const Frame& frame : site.stack.frames) keep_lines(frame.place);
+    return site;
+  }
+
+  /// The frames of an event at `at`. Inlined functions, which were never entered, are frames too.
+  Stack make_stack(const check::Context& context, SiteId at) {
+    Stack stack;
+    stack.deeper = context.deeper;
+    for (const check::Call& call : context.stack) {
+      add_frames(stack, names_.label(call.function), places_.of(at));
+      at = call.site;
+    }
+    // What called the outermost function is known when the trace has a place for it: code that
+    // enters no functions of its own.
+    const std::vector<Place>& outer = places_.of(at);
+    if (!context.stack.empty() && context.deeper == 0 && !outer.back().function.empty()) {
+      add_frames(stack, outer.back().function, outer);
+    }
+    return stack;
+  }
+
+  static void add_frames(Stack& stack, std::string_view function,
+                         const std::vector<Place>& places) {
+    for (std::size_t i = 0; i + 1 < places.size(); ++i) {
+      stack.frames.push_back({places[i].function, places[i]});
+    }
+    const Place& last = places.back();
+    if (last.function.empty() || same_function(last.function, function)) {
+      stack.frames.push_back({std::string(function), last});
+      return;
+    }
+    stack.frames.push_back({last.function, last});
+    stack.frames.push_back({std::string(function), {}});
+  }
+
+  Block make_block(const check::Witness& witness) {
+    Block block;
+    block.begin = witness.block;
+    block.end = witness.block_end;
+    block.thread = names_.thread(witness.block_begin.thread);
+    block.label = names_.label(witness.block_begin.label());
+    block.place = places_.of(witness.block_begin.site).front();
+    return block;
+  }
+
+  void add_thread(Finding& finding, ThreadId id) {
+    const std::string name(names_.thread(id));
+    if (std::ranges::find(finding.threads, name, &Thread::thread) != finding.threads.end()) return;
+    const auto found = pass_.contexts.creation.find(id.value);
+    if (found == pass_.contexts.creation.end()) return;
+    const check::Creation& creation = found->second;
+    Thread thread;
+    thread.thread = name;
+    thread.fork = creation.fork;
+    thread.creator = names_.thread(creation.creator);
+    thread.place = places_.of(creation.site).front();
+    thread.stack = make_stack(creation.context, creation.site);
+    finding.threads.push_back(std::move(thread));
+  }
+
+  void keep_lines(const Place& place) {
+    if (place.file.empty()) return;
+    const SourceLines::File* file = lines_.find(place.file);
+    if (file == nullptr || place.line > file->lines.size()) return;
+    Source& source = sources_[place.file];
+    source.file = place.file;
+    source.changed = file->changed;
+    const std::uint32_t first = place.line > kLinesBefore ? place.line - kLinesBefore : 1;
+    const auto last = static_cast<std::uint32_t>(
+        std::min<std::size_t>(std::size_t{place.line} + kLinesAfter, file->lines.size()));
+    for (std::uint32_t line = first; line <= last; ++line) {
+      source.lines.try_emplace(line, file->lines[line - 1]);
+    }
+  }
+
+  const check::PassResult& pass_;
+  const Names& names_;
+  Places places_;
+  SourceLines lines_;
+  std::map<std::string, Source> sources_;
+};
 
 }  // namespace
 
@@ -68,7 +207,7 @@ const Block* Finding::block_at(EventNumber begin) const {
   return it != blocks.end() && it->begin == begin ? &*it : nullptr;
 }
 
-Report make_report(const std::string& file, const check::PassResult& pass) {
+Report make_report(const std::string& file, const check::PassResult& pass, Work* work) {
   Report report;
   report.tool_version = SYNDROME_VERSION;
   report.trace.file = file;
@@ -82,7 +221,9 @@ Report make_report(const std::string& file, const check::PassResult& pass) {
   report.trace.whole = pass.trace.whole;
   report.trace.interrupted = pass.interrupted;
   report.trace.warnings = pass.warnings;
+  report.trace.candidates = pass.candidates;
   report.seconds = pass.seconds;
+  Maker maker(file, pass);
   for (const check::CheckResult& result : pass.results) {
     CheckReport& entry = report.checks.emplace_back();
     entry.check = result.check;
@@ -93,9 +234,11 @@ Report make_report(const std::string& file, const check::PassResult& pass) {
     entry.stats = result.stats;
     entry.findings.reserve(result.findings.size());
     for (const check::Finding& finding : result.findings) {
-      entry.findings.push_back(make_finding(finding, pass.names));
+      entry.findings.push_back(maker.make(finding));
     }
   }
+  report.sources = maker.sources();
+  if (work != nullptr) *work = maker.work();
   return report;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,44 @@
 
 namespace syndrome::report {
 
+/// A function that is open, and the place in it that is being executed: of the innermost one the
+/// event's, of the others a call.
+struct Frame {
+  std::string function;  // demangled
+  Place place;           // may be unknown
+  friend bool operator==(const Frame&, const Frame&) = default;
+};
+
+struct Stack {
+  std::vector<Frame> frames;  // innermost first
+  std::uint64_t deeper = 0;   // more of them, outermost, that are left out
+  friend bool operator==(const Stack&, const Stack&) = default;
+};
+
+struct HeldLock {
+  std::string lock;
+  EventNumber event = 0;  // where it was taken
+  Place place;
+  bool shared = false;
+  friend bool operator==(const HeldLock&, const HeldLock&) = default;
+};
+
+/// How a thread of a finding came to be.
+struct Thread {
+  std::string thread;
+  EventNumber fork = 0;  // 0: the trace does not say; the first thread of a program has none
+  std::string creator;
+  Place place;
+  Stack stack;
+};
+
+/// Lines of a source file that findings speak of, as they were when the report was made.
+struct Source {
+  std::string file;      // as sites name it
+  bool changed = false;  // the file is newer than the recording: lines may have moved
+  std::map<std::uint32_t, std::string> lines;
+};
+
 /// An event that a finding speaks of.
 struct Site {
   EventNumber event = 0;
@@ -25,6 +64,8 @@ struct Site {
   Place place;
   EventNumber block = 0;           // begin of the outermost block around it; 0: none
   std::vector<std::string> locks;  // held at the event, oldest first
+  std::vector<HeldLock> held;      // the same with where they were taken, if the trace was asked
+  Stack stack;                     // empty when the trace has no functions
 };
 
 /// An outermost block that has a site of the finding in it.
@@ -45,9 +86,10 @@ struct Finding {
   std::string fingerprint;
   EventNumber block = 0;
   std::vector<check::Edge> cycle;
-  std::vector<Site> sites;    // ascending by event, each once
-  std::vector<Block> blocks;  // ascending by begin, each once
-  std::uint64_t count = 1;    // findings at the same sites, this one included
+  std::vector<Site> sites;      // ascending by event, each once
+  std::vector<Block> blocks;    // ascending by begin, each once
+  std::vector<Thread> threads;  // of the sites, in the order of their first site; may lack some
+  std::uint64_t count = 1;      // findings at the same sites, this one included
 
   [[nodiscard]] const Site* site_at(EventNumber event_number) const;
   [[nodiscard]] const Block* block_at(EventNumber begin) const;
@@ -75,18 +117,28 @@ struct Trace {
   bool whole = true;              // false: reading stopped early; --first or an interruption
   bool interrupted = false;
   std::vector<std::string> warnings;
+  std::vector<std::string> candidates;  // without any block: functions that a spec could name
 };
 
 struct Report {
   std::string tool_version;
   Trace trace;
   std::vector<CheckReport> checks;
+  std::vector<Source> sources;  // ascending by file, each once
   // For --stats; 0 when not measured.
   double seconds = 0;
   std::uint64_t peak_memory = 0;  // bytes
 };
 
-/// The report of a pass over the trace in `file`.
-[[nodiscard]] Report make_report(const std::string& file, const check::PassResult& pass);
+/// What make_report() did, for tests: its cost must follow the places, not the findings.
+struct Work {
+  std::size_t files_read = 0;
+  std::size_t symbolizers_run = 0;
+};
+
+/// The report of a pass over the trace in `file`. Reads the source files that the findings name,
+/// each once, and asks a symbolizer for places that are addresses (report/places.h), once for all.
+[[nodiscard]] Report make_report(const std::string& file, const check::PassResult& pass,
+                                 Work* work = nullptr);
 
 }  // namespace syndrome::report

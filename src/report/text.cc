@@ -8,6 +8,7 @@
 #include "check/registry.h"
 #include "report/advice.h"
 #include "report/cells.h"
+#include "report/details.h"
 #include "report/diagram.h"
 #include "report/paint.h"
 #include "report/words.h"
@@ -19,6 +20,7 @@ constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 3;      // of what belongs to a finding
 constexpr std::size_t kToldEdges = 12;  // edges that are explained in words
 constexpr std::size_t kNamedInHeadline = 3;
+constexpr std::size_t kListAround = 14;  // columns around the list in `   atomic = […]`
 
 std::string capital(std::string_view word) {
   std::string result(word);
@@ -184,7 +186,13 @@ class Writer {
       line(each.empty() ? "" : std::string(kIndent, ' ') + each);
     }
     if (!finding.cycle.empty()) write_explanation(finding);
-    write_advice(finding);
+    const std::vector<std::string> shown =
+        details(report_, finding, {kColumns - kIndent, options_.frames}, paint_);
+    if (!shown.empty()) line("");
+    for (const std::string& each : shown) {
+      line(each.empty() ? "" : std::string(kIndent, ' ') + each);
+    }
+    write_advice(finding, !shown.empty());
   }
 
   void write_headline(const Finding& finding, std::size_t number) {
@@ -237,10 +245,11 @@ class Writer {
               kIndent);
   }
 
-  void write_advice(const Finding& finding) {
+  /// `detailed`: the locks were told already.
+  void write_advice(const Finding& finding, bool detailed) {
     constexpr std::size_t kMargin = 12;
     line("");
-    if (!finding.cycle.empty()) {
+    if (!finding.cycle.empty() && !detailed) {
       item("Locks held", Style::kStrong, clean(locks_held(finding)), kMargin);
     }
     const std::string fix = usual_fix(finding);
@@ -265,11 +274,7 @@ class Writer {
       return;
     }
     if (entry.verdict == check::Verdict::kUndecided) return;
-    if (report_.trace.blocks == 0) {
-      paragraph("There was nothing to check: the trace has no blocks (begin … end).", 0,
-                Style::kWarn);
-      return;
-    }
+    if (report_.trace.blocks == 0) return write_no_blocks();
     paragraph(fmt::format("{} ran as if one after the other. This is what happened in one run: "
                           "another input or another schedule may still break them, and code that "
                           "did not run, or ran outside of blocks, was not judged.",
@@ -277,6 +282,41 @@ class Writer {
                               ? std::string("The block")
                               : fmt::format("The {} blocks", grouped(report_.trace.blocks))),
               0);
+  }
+
+  /// What to do about a trace in which nothing is said to be atomic.
+  void write_no_blocks() {
+    const std::vector<std::string>& candidates = report_.trace.candidates;
+    if (candidates.empty()) {
+      paragraph("There was nothing to check: the trace has no blocks (begin … end).", 0,
+                Style::kWarn);
+      return;
+    }
+    paragraph("There was nothing to check: nobody has said which functions are to run as if alone.",
+              0, Style::kWarn);
+    paragraph("Name them in a spec; it needs no rebuild and no new run:", 0);
+    line("");
+    line("   # blocks.toml");
+    line("   [blocks]");
+    std::string list;
+    for (const std::string& name : candidates) {
+      list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", clean(name));
+    }
+    if (width(list) + kListAround <= kColumns) {
+      line(fmt::format("   atomic = [{}]", list));
+    } else {
+      // A name that is longer than a line stays whole: it is there to be copied.
+      line("   atomic = [");
+      for (const std::string& name : candidates) line(fmt::format("     \"{}\",", clean(name)));
+      line("   ]");
+    }
+    line("");
+    line(fmt::format("   syndrome check --spec blocks.toml {}", clean(quoted(report_.trace.file))));
+    line("");
+    paragraph(
+        "or put SYNDROME_ATOMIC (from <syndrome/syndrome.h>) before a function or into a "
+        "block and build again.",
+        0);
   }
 
   void write_stats() {

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "report/report.h"
@@ -11,6 +12,7 @@ namespace syndrome::report {
 struct TextOptions {
   bool colour = false;
   bool stats = false;
+  std::size_t frames = 6;  // of a stack that are shown; 0: all
 };
 
 [[nodiscard]] std::string to_text(const Report& report, const TextOptions& options);
