@@ -1,0 +1,87 @@
+// What the interposed functions have in common: when to record, and around what.
+//
+// Every one of them asks recording() first and, when it says no, is the real function and nothing
+// else. Real functions are called with no lock of ours held: they may block, be cancelled, or be
+// left by longjmp.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "event/wire.h"
+#include "runtime/log.h"
+#include "runtime/real.h"
+
+namespace syndrome::rt {
+
+using wire::Sync;
+
+[[nodiscard]] inline std::uintptr_t number_of(const volatile void* object) {
+  return reinterpret_cast<std::uintptr_t>(object);
+}
+
+/// Records, if the caller is to be recorded.
+inline void note(Sync kind, const volatile void* object) {
+  if (recording()) sync(kind, number_of(object));
+}
+
+/// Something that takes effect when the function is called: a release, a post, an arrival.
+template <typename Call>
+inline auto note_before(Sync kind, const volatile void* object, Call call) {
+  note(kind, object);
+  return call();
+}
+
+/// Something that takes effect when the function has returned `done`: an acquire.
+template <typename Call>
+inline auto note_after(Sync kind, const volatile void* object, Call call, int done = 0) {
+  const auto result = call();
+  if (result == done) note(kind, object);
+  return result;
+}
+
+/// A lock that keeps the runtime's own tables, held for a few instructions. Not for signal
+/// handlers, unless whoever takes it has blocked signals.
+class Spin {
+ public:
+  void lock() {
+    while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) pause();
+  }
+  void unlock() { __atomic_store_n(&taken_, false, __ATOMIC_RELEASE); }
+  /// In a forked child, whose other threads are gone with what they held.
+  void reset() { unlock(); }
+
+ private:
+  static void pause();
+  bool taken_ = false;
+};
+
+class Hold {
+ public:
+  explicit Hold(Spin& spin) : spin_(spin) { spin_.lock(); }
+  ~Hold() { spin_.unlock(); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  Spin& spin_;
+};
+
+/// In a forked child, after fork_child(): the tables of the interposed functions forget the threads
+/// that the child does not have.
+void threads_after_fork();
+void mutexes_after_fork();
+void signals_after_fork();
+void modules_after_fork();
+
+/// Records the modules that have been loaded since the last call (wire::Meta::kModule).
+void modules_changed();
+
+/// Releasing this mutex now would work: its kind lets anyone unlock it, or the caller is its owner.
+[[nodiscard]] bool may_unlock(const void* pthread_mutex);
+
+/// After a lock function of a mutex has returned `result`.
+void note_locked(const void* mutex, int result);
+
+}  // namespace syndrome::rt

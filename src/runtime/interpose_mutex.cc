@@ -1,0 +1,116 @@
+// Mutexes of every kind, and spin locks.
+//
+// A failed unlock releases nothing, so whether it will fail is looked up first, in the mutex: only
+// kinds that know their owner can fail. A robust mutex whose owner died is acquired (EOWNERDEAD),
+// and the dead owner's hold ends with a kDestroy before that.
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "runtime/interpose.h"
+
+namespace syndrome::rt {
+namespace {
+
+SYNDROME_REAL(pthread_mutex_init);
+SYNDROME_REAL(pthread_mutex_destroy);
+SYNDROME_REAL(pthread_mutex_lock);
+SYNDROME_REAL(pthread_mutex_trylock);
+SYNDROME_REAL(pthread_mutex_timedlock);
+SYNDROME_REAL(pthread_mutex_clocklock);
+SYNDROME_REAL(pthread_mutex_unlock);
+SYNDROME_REAL(pthread_spin_init);
+SYNDROME_REAL(pthread_spin_destroy);
+SYNDROME_REAL(pthread_spin_lock);
+SYNDROME_REAL(pthread_spin_trylock);
+SYNDROME_REAL(pthread_spin_unlock);
+
+// The bits of __kind, as in the types that pthread_mutexattr_settype takes, and robustness.
+constexpr int kKnowsOwner = PTHREAD_MUTEX_RECURSIVE | PTHREAD_MUTEX_ERRORCHECK;
+constexpr int kTypeMask = 3;
+constexpr int kRobust = 16;
+
+thread_local pid_t own_id = 0;
+
+pid_t thread_id() {
+  if (own_id == 0) own_id = gettid();
+  return own_id;
+}
+
+template <typename Call>
+int lock(const pthread_mutex_t* mutex, Call call) {
+  const int result = call();
+  if (recording()) note_locked(mutex, result);
+  return result;
+}
+
+}  // namespace
+
+bool may_unlock(const void* pthread_mutex) {
+  const auto& inner = static_cast<const pthread_mutex_t*>(pthread_mutex)->__data;
+  const int kind = __atomic_load_n(&inner.__kind, __ATOMIC_RELAXED);
+  const int type = kind & kTypeMask;
+  const bool checked =
+      (type != PTHREAD_MUTEX_ADAPTIVE_NP && (type & kKnowsOwner) != 0) || (kind & kRobust) != 0;
+  if (!checked) return true;
+  // glibc keeps the highest int and its neighbours as owners of a mutex whose owner has died.
+  const int owner = __atomic_load_n(&inner.__owner, __ATOMIC_RELAXED);
+  const int word = __atomic_load_n(&inner.__lock, __ATOMIC_RELAXED);
+  constexpr int kThreadMask = 0x3fffffff;
+  return owner == thread_id() || ((kind & kRobust) != 0 && (word & kThreadMask) == thread_id());
+}
+
+void note_locked(const void* mutex, int result) {
+  if (result == EOWNERDEAD) sync(Sync::kDestroy, number_of(mutex));
+  if (result == 0 || result == EOWNERDEAD) sync(Sync::kAcquire, number_of(mutex));
+}
+
+void mutexes_after_fork() {
+  own_id = 0;
+}
+
+SYNDROME_INTERPOSE int pthread_mutex_init(pthread_mutex_t* mutex,
+                                          const pthread_mutexattr_t* attributes) noexcept {
+  return note_before(Sync::kDestroy, mutex,
+                     [=] { return real_pthread_mutex_init(mutex, attributes); });
+}
+SYNDROME_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
+  return note_after(Sync::kDestroy, mutex, [=] { return real_pthread_mutex_destroy(mutex); });
+}
+SYNDROME_INTERPOSE int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  return lock(mutex, [=] { return real_pthread_mutex_lock(mutex); });
+}
+SYNDROME_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  return lock(mutex, [=] { return real_pthread_mutex_trylock(mutex); });
+}
+SYNDROME_INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t* mutex,
+                                               const timespec* until) noexcept {
+  return lock(mutex, [=] { return real_pthread_mutex_timedlock(mutex, until); });
+}
+SYNDROME_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                               const timespec* until) noexcept {
+  return lock(mutex, [=] { return real_pthread_mutex_clocklock(mutex, clock, until); });
+}
+SYNDROME_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
+  if (recording() && may_unlock(mutex)) sync(Sync::kRelease, number_of(mutex));
+  return real_pthread_mutex_unlock(mutex);
+}
+
+SYNDROME_INTERPOSE int pthread_spin_init(pthread_spinlock_t* spin, int shared) noexcept {
+  return note_before(Sync::kDestroy, spin, [=] { return real_pthread_spin_init(spin, shared); });
+}
+SYNDROME_INTERPOSE int pthread_spin_destroy(pthread_spinlock_t* spin) noexcept {
+  return note_after(Sync::kDestroy, spin, [=] { return real_pthread_spin_destroy(spin); });
+}
+SYNDROME_INTERPOSE int pthread_spin_lock(pthread_spinlock_t* spin) noexcept {
+  return note_after(Sync::kAcquire, spin, [=] { return real_pthread_spin_lock(spin); });
+}
+SYNDROME_INTERPOSE int pthread_spin_trylock(pthread_spinlock_t* spin) noexcept {
+  return note_after(Sync::kAcquire, spin, [=] { return real_pthread_spin_trylock(spin); });
+}
+SYNDROME_INTERPOSE int pthread_spin_unlock(pthread_spinlock_t* spin) noexcept {
+  return note_before(Sync::kRelease, spin, [=] { return real_pthread_spin_unlock(spin); });
+}
+
+}  // namespace syndrome::rt

@@ -1,0 +1,170 @@
+// Signal handlers run between signal_enter() and signal_leave(): the code that they interrupt may
+// be in the middle of writing a record.
+//
+// The kernel is given `handle` in place of the program's handler, with everything else as the
+// program asked for; whoever asks for the handler is told the program's. `handle` takes three
+// arguments whether or not SA_SIGINFO is set: the kernel always passes them on x86-64.
+//
+// State, and who may touch it:
+//   handlers      written under `spin` with all signals blocked (but for sigset, which reads and
+//                 changes the mask itself); read by `handle`, atomically
+
+#include <errno.h>
+#include <signal.h>
+
+#include "runtime/interpose.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // sigset
+
+extern "C" {
+__sighandler_t __sysv_signal(int signal, __sighandler_t handler) noexcept;
+__sighandler_t bsd_signal(int signal, __sighandler_t handler) noexcept;
+__sighandler_t ssignal(int signal, __sighandler_t handler) noexcept;
+}
+
+namespace syndrome::rt {
+namespace {
+
+SYNDROME_REAL(sigaction);
+SYNDROME_REAL(signal);
+SYNDROME_REAL(ssignal);
+SYNDROME_REAL(bsd_signal);
+SYNDROME_REAL(sysv_signal);
+SYNDROME_REAL(__sysv_signal);
+SYNDROME_REAL(sigset);
+
+using Handler = __sighandler_t;
+using LongHandler = void (*)(int, siginfo_t*, void*);
+
+Spin spin;
+LongHandler handlers[NSIG];
+
+void handle(int number, siginfo_t* information, void* context) {
+  const LongHandler handler = __atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
+  SignalFrame frame;
+  signal_enter(frame);
+  handler(number, information, context);
+  signal_leave(frame);
+}
+
+// The same address as the other type.
+Handler short_form(LongHandler handler) {
+  return reinterpret_cast<Handler>(reinterpret_cast<void*>(handler));
+}
+LongHandler long_form(Handler handler) {
+  return reinterpret_cast<LongHandler>(reinterpret_cast<void*>(handler));
+}
+
+// SIG_DFL, SIG_IGN, SIG_ERR, SIG_HOLD are small numbers and -1.
+bool is_function(Handler handler) {
+  const auto number = reinterpret_cast<std::uintptr_t>(handler);
+  return number > 2 && number != UINTPTR_MAX;
+}
+
+class AllBlocked {
+ public:
+  AllBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllBlocked(const AllBlocked&) = delete;
+  AllBlocked& operator=(const AllBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// Gives `call` the handler to install for `wanted` (null: none is installed) and a place for the
+// handler that was there before; `call` says whether it has worked.
+template <typename Call>
+bool install_unlocked(int number, const Handler* wanted, Handler& before, Call call) {
+  const LongHandler old = __atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
+  Handler given = wanted != nullptr ? *wanted : SIG_DFL;
+  if (is_function(given)) {
+    __atomic_store_n(&handlers[number], long_form(given), __ATOMIC_RELAXED);
+    given = short_form(handle);
+  }
+  const bool done = call(given);
+  if (!done) __atomic_store_n(&handlers[number], old, __ATOMIC_RELAXED);
+  if (before == short_form(handle)) before = short_form(old);
+  return done;
+}
+
+template <typename Call>
+bool install(int number, const Handler* wanted, Handler& before, Call call) {
+  const AllBlocked blocked;
+  const Hold hold(spin);
+  return install_unlocked(number, wanted, before, call);
+}
+
+bool takes_part(int number) {
+  return number > 0 && number < NSIG && process_recorded();
+}
+
+template <typename Function>
+Handler install_by(Function& real, int number, Handler handler, bool locked = true) {
+  if (!takes_part(number)) return real(number, handler);
+  Handler before = SIG_ERR;
+  int error = errno;
+  const auto call = [&](Handler given) {
+    before = real(number, given);
+    error = errno;
+    return before != SIG_ERR;
+  };
+  if (locked) {
+    install(number, &handler, before, call);
+  } else {
+    install_unlocked(number, &handler, before, call);
+  }
+  errno = error;
+  return before;
+}
+
+}  // namespace
+
+void signals_after_fork() {
+  spin.reset();
+}
+
+SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
+                                 struct sigaction* before) noexcept {
+  if (!takes_part(number)) return real_sigaction(number, wanted, before);
+  struct sigaction changed{};
+  if (wanted != nullptr) changed = *wanted;
+  struct sigaction found{};
+  int error = errno;
+  const Handler handler = changed.sa_handler;
+  const bool done =
+      install(number, wanted != nullptr ? &handler : nullptr, found.sa_handler, [&](Handler given) {
+        changed.sa_handler = given;
+        const int result = real_sigaction(number, wanted != nullptr ? &changed : nullptr, &found);
+        error = errno;
+        return result == 0;
+      });
+  errno = error;
+  if (done && before != nullptr) *before = found;
+  return done ? 0 : -1;
+}
+
+SYNDROME_INTERPOSE Handler signal(int number, Handler handler) noexcept {
+  return install_by(real_signal, number, handler);
+}
+SYNDROME_INTERPOSE Handler ssignal(int number, Handler handler) noexcept {
+  return install_by(real_ssignal, number, handler);
+}
+SYNDROME_INTERPOSE Handler bsd_signal(int number, Handler handler) noexcept {
+  return install_by(real_bsd_signal, number, handler);
+}
+SYNDROME_INTERPOSE Handler sysv_signal(int number, Handler handler) noexcept {
+  return install_by(real_sysv_signal, number, handler);
+}
+SYNDROME_INTERPOSE Handler __sysv_signal(int number, Handler handler) noexcept {
+  return install_by(real___sysv_signal, number, handler);
+}
+SYNDROME_INTERPOSE Handler sigset(int number, Handler handler) noexcept {
+  return install_by(real_sigset, number, handler, false);
+}
+
+}  // namespace syndrome::rt
