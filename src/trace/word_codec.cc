@@ -30,39 +30,25 @@ std::uint64_t unfold(std::uint64_t folded) {
 void WordPredictor::reset() {
   entries_.fill(Entry{0, 0, 0});
   upper_.fill(0);
-  place_ = 0;
+  last_ = 0;
   context_ = 0;
 }
 
-inline void WordPredictor::learn(std::uint64_t word) {
-  const std::uint64_t upper = word >> 48;
+inline void WordPredictor::learn(std::uint64_t word, std::size_t place) {
   const std::uint64_t lower = word & kLowerMask;
-  // Operands stand behind a control word and do not change where the program is; a time can come
-  // anywhere and must not either.
-  std::size_t place = 0;
-  if ((word & wire::kControlBit) != 0 && (word & wire::kOperandBit) == 0) {
-    if (wire::kind_of(word) == wire::Control::kTime) {
-      place = place_of(upper);
-      Entry& time = entries_[place];
-      const auto moved = static_cast<std::int32_t>(lower - time.last);
-      time.step = moved;
-      time.last = lower;
-      upper_[place_] = static_cast<std::uint16_t>(upper);
-      place_ = place;
-      return;
-    }
-    place = place_of(upper);
-    context_ = (word * 0x9E3779B97F4A7C15u) >> 32;
-  } else {
-    place = place_of(upper);
-  }
-  upper_[place_] = static_cast<std::uint16_t>(upper);
-  place_ = place;
+  upper_[last_] = static_cast<std::uint16_t>(word >> 48);
+  last_ = place;
   Entry& entry = entries_[place];
   const auto moved = static_cast<std::int32_t>(lower - entry.last);
   entry.step = moved == entry.seen ? moved : entry.step;
   entry.seen = moved;
   entry.last = lower;
+  if (place == kTimePlace) return;
+  if ((word & wire::kOperandBit) != 0) {
+    ++context_;
+  } else if ((word & wire::kControlBit) != 0) {
+    context_ = static_cast<std::uint32_t>((word * 0x9E3779B97F4A7C15u) >> 32);
+  }
 }
 
 void WordEncoder::encode(std::span<const std::uint64_t> words, std::vector<std::byte>& out) {
@@ -72,11 +58,13 @@ void WordEncoder::encode(std::span<const std::uint64_t> words, std::vector<std::
   out.resize(start + words.size() * kMaxWordCode + 16);
   std::byte* to = out.data() + start;
   std::size_t run = 0;
-  for (const std::uint64_t word : words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::uint64_t word = words[i];
     const std::uint64_t upper = word >> 48;
-    const std::uint64_t off = (word - predictor_.lower(upper)) & WordPredictor::kLowerMask;
+    const std::size_t place = predictor_.place(upper, i);
+    const std::uint64_t off = (word - predictor_.lower(place)) & WordPredictor::kLowerMask;
     const bool upper_right = predictor_.upper() == upper;
-    predictor_.learn(word);
+    predictor_.learn(word, place);
     if (off == 0 && upper_right) {
       ++run;
       continue;
@@ -108,8 +96,9 @@ std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,
       if (words.size() - made < code + 1) return "more words than the chunk's header tells";
       for (unsigned i = 0; i <= code; ++i) {
         const std::uint64_t upper = predictor_.upper();
-        const std::uint64_t word = (upper << 48) | predictor_.lower(upper);
-        predictor_.learn(word);
+        const std::size_t place = predictor_.place(upper, made);
+        const std::uint64_t word = (upper << 48) | predictor_.lower(place);
+        predictor_.learn(word, place);
         words[made++] = word;
       }
       continue;
@@ -128,10 +117,11 @@ std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,
     std::uint64_t folded = 0;
     std::memcpy(&folded, codes.data() + at, bytes);
     at += bytes;
+    const std::size_t place = predictor_.place(upper, made);
     const std::uint64_t lower =
-        (predictor_.lower(upper) + unfold(folded)) & WordPredictor::kLowerMask;
+        (predictor_.lower(place) + unfold(folded)) & WordPredictor::kLowerMask;
     const std::uint64_t word = (upper << 48) | lower;
-    predictor_.learn(word);
+    predictor_.learn(word, place);
     words[made++] = word;
   }
   if (made != words.size()) return "fewer words than the chunk's header tells";

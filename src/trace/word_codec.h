@@ -6,7 +6,8 @@
 // bits by what followed the last time that the same place was reached, its lower 48 by the last two
 // steps at its own place; what came out as predicted is only counted. A *place* is the word's upper
 // bits together with the last control word (the function that was entered, or the call that
-// returned).
+// returned) and how many operands came after it; the first word of each line, a time, has a place
+// of its own.
 //
 //   codes  := code*
 //   code   := n                   0 <= n < 128: n + 1 words as predicted
@@ -26,6 +27,8 @@
 #include <string>
 #include <vector>
 
+#include "event/wire.h"
+
 namespace syndrome::trace {
 
 /// What encoder and decoder predict from; both keep it alike.
@@ -33,33 +36,35 @@ class WordPredictor {
  public:
   void reset();
 
-  [[nodiscard]] std::uint64_t upper() const { return upper_[place_]; }
-  /// The lower 48 bits of a word whose upper ones are known.
-  [[nodiscard]] std::uint64_t lower(std::uint64_t upper) const {
-    const Entry& entry = entries_[place_of(upper)];
+  /// The upper 16 bits of the next word.
+  [[nodiscard]] std::uint64_t upper() const { return upper_[last_]; }
+  /// Then, when they are known, its place, and there the lower 48.
+  [[nodiscard]] std::size_t place(std::uint64_t upper, std::size_t index) const {
+    if (index % wire::kLineWords == 0) return kTimePlace;
+    return (((upper ^ context_) * 0x9E3779B1u) & 0xffffffffu) >> (32 - kPlaceBits);
+  }
+  [[nodiscard]] std::uint64_t lower(std::size_t place) const {
+    const Entry& entry = entries_[place];
     return (entry.last + static_cast<std::uint64_t>(std::int64_t{entry.step})) & kLowerMask;
   }
-  void learn(std::uint64_t word);
+  void learn(std::uint64_t word, std::size_t place);
 
   static constexpr std::uint64_t kLowerMask = (std::uint64_t{1} << 48) - 1;
 
  private:
   static constexpr unsigned kPlaceBits = 12;
-  static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
+  static constexpr std::size_t kTimePlace = std::size_t{1} << kPlaceBits;
 
   struct Entry {
     std::uint64_t last;
     std::int32_t step;  // believed: seen twice in a row
     std::int32_t seen;  // last
   };
-  [[nodiscard]] std::size_t place_of(std::uint64_t upper) const {
-    return ((upper ^ context_) * 0x9E3779B1u & 0xffffffffu) >> (32 - kPlaceBits);
-  }
 
-  std::array<Entry, kPlaces> entries_;
-  std::array<std::uint16_t, kPlaces> upper_;
-  std::size_t place_;      // of the last word
-  std::uint64_t context_;  // from the last control word
+  std::array<Entry, kTimePlace + 1> entries_{};
+  std::array<std::uint16_t, kTimePlace + 1> upper_{};
+  std::size_t last_ = 0;       // place of the last word
+  std::uint32_t context_ = 0;  // from the last control word and its operands
 };
 
 class WordEncoder {
