@@ -14,6 +14,8 @@ inline constexpr int kWrong = 2;  // the input or the call
 inline constexpr int kUndecided = 3;
 inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells do
 
+/// `pipe_ignored`: whoever called us ignores SIGPIPE, and so shall the program.
+void add_record(CLI::App& app, int& exit_code, bool pipe_ignored);
 void add_check(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_trace_info(CLI::App& trace, int& exit_code);

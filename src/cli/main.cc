@@ -81,18 +81,22 @@ int wrong_call(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
-  // Whoever closes the pipe that we write to has seen enough: end quietly, as cat does.
-  std::signal(SIGPIPE, SIG_DFL);
+  // Whoever closes the pipe that we write to has seen enough: end quietly, as cat does. A program
+  // that we run gets back what we were given.
+  const bool pipe_ignored = std::signal(SIGPIPE, SIG_DFL) == SIG_IGN;
 
   int exit_code = kClean;
-  CLI::App app("Finds atomicity violations in traces of multi-threaded programs.", "syndrome");
+  CLI::App app("Finds operations of multi-threaded programs that are not atomic.", "syndrome");
   app.set_version_flag("--version", "syndrome " SYNDROME_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
-      "  syndrome check trace.std                 is every block atomic?\n"
-      "  syndrome trace info trace.std            what is in a trace?\n"
+      "  syndrome c++ -g -O2 bank.cc -o bank      build with probes\n"
+      "  syndrome record -o run.syn -- ./bank     keep the trace of a run\n"
+      "  syndrome check run.syn                   is every block atomic?\n"
+      "  syndrome trace info run.syn              what is in a trace?\n"
       "  syndrome check --help                    options, exit codes, an example");
+  add_record(app, exit_code, pipe_ignored);
   add_check(app, exit_code);
   CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
   trace->require_subcommand(1);

@@ -21,13 +21,16 @@ namespace fs = std::filesystem;
 // src/check itself that folder sees only the interface. An analysis never sees another one.
 const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude = {
     {"event", {}},
+    {"runtime", {"event"}},
+    {"instrument", {"event"}},
     {"trace", {"event"}},
+    {"record", {"event", "runtime", "trace"}},
     {"clock", {"event"}},
     {"spec", {"event", "trace"}},
     {"check/*", {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"report", {"event", "spec", "check"}},
-    {"cli", {"event", "trace", "clock", "spec", "check", "check/*", "report"}},
+    {"cli", {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "report"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of

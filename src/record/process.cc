@@ -1,0 +1,174 @@
+#include "record/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "record/session.h"
+
+namespace syndrome::record {
+namespace {
+
+/// A quarter of the default ring: large enough for good chunks, and the thread still has room for
+/// three quarters while they are written.
+constexpr std::uint64_t kWorthwhile = 16384;
+
+void wake(std::atomic<std::uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+Process::Process(std::string folder, std::uint32_t slot, rt::SessionHeader& session,
+                 std::string output)
+    : folder_(std::move(folder)),
+      slot_(slot),
+      session_(&session),
+      output_(std::move(output)),
+      pid_(session.slots[slot].pid.load(std::memory_order_acquire)) {
+  pid_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+}
+
+Process::~Process() {
+  for (const Ring& ring : rings_) ::munmap(ring.header, rt::ring_bytes(session_->ring_words));
+  for (const int fd : {pid_fd_, rings_fd_, meta_fd_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+Status Process::open() {
+  const std::string base = fmt::format("{}/{}.", folder_, slot_);
+  rings_fd_ = ::open((base + "rings").c_str(), O_RDWR | O_CLOEXEC);
+  meta_fd_ = ::open((base + "meta").c_str(), O_RDONLY | O_CLOEXEC);
+  if (rings_fd_ < 0 || meta_fd_ < 0) {
+    return Error{fmt::format("cannot open {}*: {}", base, system_text(errno))};
+  }
+  Result<trace::CaptureWriter> writer = trace::CaptureWriter::create(output_);
+  if (!writer) return writer.error();
+  writer_.emplace(std::move(*writer));
+  return {};
+}
+
+bool Process::alive() const {
+  // Gone before we could look: its number may be another process's by now.
+  if (pid_fd_ < 0) return false;
+  pollfd state{pid_fd_, POLLIN, 0};
+  return ::poll(&state, 1, 0) == 0;
+}
+
+Status Process::map_rings() {
+  const std::uint32_t count = slot().rings.load(std::memory_order_acquire);
+  const std::size_t bytes = rt::ring_bytes(session_->ring_words);
+  while (rings_.size() < count) {
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rings_fd_,
+                                static_cast<off_t>(rings_.size() * bytes));
+    if (mapped == MAP_FAILED) {
+      return Error{fmt::format("cannot map the buffer of a thread: {}", system_text(errno))};
+    }
+    auto* const words = reinterpret_cast<wire::Word*>(static_cast<char*>(mapped) + rt::kPage);
+    rings_.push_back({static_cast<rt::RingHeader*>(mapped), words, false});
+  }
+  return {};
+}
+
+Status Process::copy_meta() {
+  std::array<std::byte, 65536> buffer;
+  for (;;) {
+    const ssize_t bytes = ::read(meta_fd_, buffer.data(), buffer.size());
+    if (bytes <= 0) return {};
+    if (Status written = writer_->meta(std::span(buffer).first(static_cast<std::size_t>(bytes)));
+        !written) {
+      return written;
+    }
+  }
+}
+
+Status Process::take(Ring& ring, std::uint64_t from, std::uint64_t to) {
+  const std::uint64_t size = session_->ring_words;
+  while (from < to) {
+    const std::uint64_t at = from & (size - 1);
+    const std::uint64_t count = std::min(to - from, size - at);
+    const std::span<wire::Word> words(ring.words + at, count);
+    if (Status written = writer_->words(ring.header->thread, from, words); !written) return written;
+    // Before they are given back: a word that is not 0 has been written (runtime/session.h).
+    std::memset(words.data(), 0, words.size_bytes());
+    words_ += count;
+    from += count;
+  }
+  return {};
+}
+
+Result<bool> Process::drain(Ring& ring, bool all) {
+  const rt::RingState state = ring.header->state.load(std::memory_order_acquire);
+  if (state == rt::RingState::kFree) return false;
+  if (!std::exchange(ring.seen, true)) ++threads_;
+  const std::uint64_t published = ring.header->published.load(std::memory_order_acquire);
+  const std::uint64_t consumed = ring.header->consumed.load(std::memory_order_relaxed);
+  if (published < consumed || published - consumed > session_->ring_words) {
+    return Error{"the buffers of the program are damaged: it has written over them"};
+  }
+  const bool finished = state == rt::RingState::kFinished;
+  const std::uint64_t enough = std::min(kWorthwhile, session_->ring_words / 4);
+  if (!all && !finished && published - consumed < enough) return false;
+  if (Status taken = take(ring, consumed, published); !taken) return taken.error();
+  if (finished) {
+    ring.seen = false;
+    ring.header->published.store(0, std::memory_order_relaxed);
+    ring.header->consumed.store(0, std::memory_order_relaxed);
+    ring.header->state.store(rt::RingState::kFree, std::memory_order_release);
+    slot().free.fetch_add(1, std::memory_order_release);
+    return true;
+  }
+  ring.header->consumed.store(published, std::memory_order_seq_cst);
+  if (ring.header->waiting.exchange(0, std::memory_order_seq_cst) != 0) wake(ring.header->waiting);
+  return published != consumed;
+}
+
+Result<bool> Process::drain(bool all) {
+  if (Status mapped = map_rings(); !mapped) return mapped.error();
+  // First the metadata: a trace that is cut off here can tell what its words mean.
+  if (Status copied = copy_meta(); !copied) return copied.error();
+  bool any = false;
+  for (Ring& ring : rings_) {
+    Result<bool> drained = drain(ring, all);
+    if (!drained) return drained;
+    any |= *drained;
+  }
+  return any;
+}
+
+Status Process::finish() {
+  if (Result<bool> drained = drain(true); !drained) return drained.error();
+  for (Ring& ring : rings_) {
+    if (ring.header->state.load(std::memory_order_acquire) != rt::RingState::kActive) continue;
+    // Behind what was published: at most a line, and the first word of the next one.
+    const std::uint64_t from = ring.header->published.load(std::memory_order_acquire);
+    std::uint64_t to = from;
+    while (to < from + 2 * wire::kLineWords && ring.words[to & (session_->ring_words - 1)] != 0) {
+      ++to;
+    }
+    if (Status taken = take(ring, from, to); !taken) return taken;
+  }
+  if (Status copied = copy_meta(); !copied) return copied;
+  return writer_->close();
+}
+
+void Process::wake_all() {
+  if (!map_rings()) return;
+  for (Ring& ring : rings_) {
+    ring.header->waiting.store(0, std::memory_order_seq_cst);
+    wake(ring.header->waiting);
+  }
+}
+
+}  // namespace syndrome::record

@@ -1,0 +1,78 @@
+// One recorded process: takes words out of its rings and puts them into its trace.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "event/result.h"
+#include "runtime/session.h"
+#include "trace/capture_writer.h"
+
+namespace syndrome::record {
+
+class Process {
+ public:
+  /// Process number `slot` of the session whose files are in `folder`; its trace goes to `output`.
+  /// The caller makes sure that the slot has a pid.
+  Process(std::string folder, std::uint32_t slot, rt::SessionHeader& session, std::string output);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Creates the trace.
+  [[nodiscard]] Status open();
+
+  /// Takes what the threads have published, from rings that are worth a visit (a ring is taken in
+  /// large pieces: a chunk of a few words costs as much as one of thousands) or, with `all`, from
+  /// every ring. Whether there was anything.
+  [[nodiscard]] Result<bool> drain(bool all);
+
+  /// The process is dead: takes the rest, also what its threads had written and not yet published,
+  /// and ends the trace.
+  [[nodiscard]] Status finish();
+
+  /// Lets threads that wait for room look again (the recorder has given up).
+  void wake_all();
+
+  /// Whether the process still runs. A process that has become another program by exec() counts as
+  /// running until that one ends.
+  [[nodiscard]] bool alive() const;
+
+  [[nodiscard]] std::uint32_t pid() const { return pid_; }
+  [[nodiscard]] const std::string& output() const { return output_; }
+  [[nodiscard]] std::uint64_t words() const { return words_; }
+  [[nodiscard]] std::uint64_t threads() const { return threads_; }
+  [[nodiscard]] std::uint64_t bytes() const { return writer_ ? writer_->bytes() : 0; }
+
+ private:
+  struct Ring {
+    rt::RingHeader* header;
+    wire::Word* words;
+    bool seen;  // its present thread has been counted
+  };
+
+  [[nodiscard]] rt::ProcessSlot& slot() { return session_->slots[slot_]; }
+  [[nodiscard]] Status map_rings();
+  [[nodiscard]] Status copy_meta();
+  [[nodiscard]] Status take(Ring& ring, std::uint64_t from, std::uint64_t to);
+  [[nodiscard]] Result<bool> drain(Ring& ring, bool all);
+
+  std::string folder_;
+  std::uint32_t slot_;
+  rt::SessionHeader* session_;
+  std::string output_;
+  std::uint32_t pid_;
+  int pid_fd_ = -1;
+  int rings_fd_ = -1;
+  int meta_fd_ = -1;
+  std::vector<Ring> rings_;
+  std::optional<trace::CaptureWriter> writer_;
+  std::uint64_t words_ = 0;
+  std::uint64_t threads_ = 0;
+};
+
+}  // namespace syndrome::record

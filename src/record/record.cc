@@ -1,0 +1,203 @@
+#include "record/record.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "record/recorder.h"
+#include "record/session.h"
+
+namespace syndrome::record {
+namespace {
+
+void complain(const std::string& message) {
+  fmt::print(stderr, "syndrome: {}\n", message);
+  std::fflush(stderr);
+}
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+};
+
+std::optional<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
+  return Pipe{ends[0], ends[1]};
+}
+
+// Signals. The terminal sends its own to the program as well, because it is in the same group; what
+// another process sends to `syndrome record` alone is passed on.
+constexpr std::array kForwarded = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
+                                   SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
+volatile std::sig_atomic_t program = 0;
+
+void forward(int signal, siginfo_t* info, void*) {
+  if (info->si_code <= 0 && program > 0) ::kill(program, signal);
+}
+
+void forward_signals() {
+  for (const int signal : kForwarded) {
+    struct sigaction action{};
+    action.sa_sigaction = forward;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+/// As whoever called us had it: handlers become SIG_DFL by exec, what was ignored stays ignored.
+[[noreturn]] void become(const Options& options, const std::string& session, int failed) {
+  if (session.empty()) {
+    ::unsetenv(rt::kSessionVariable);
+  } else {
+    ::setenv(rt::kSessionVariable, session.c_str(), 1);
+  }
+  if (options.ignore_pipe) ::signal(SIGPIPE, SIG_IGN);
+  std::vector<char*> arguments;
+  for (const std::string& argument : options.command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(failed, &error, sizeof(error));
+  ::_exit(error == ENOENT ? 127 : 126);
+}
+
+/// Whether the trace could be written. The file is made by the first process that is recorded.
+Status may_write(const std::string& path) {
+  const bool there = ::access(path.c_str(), F_OK) == 0;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) return Error{"cannot be written: " + system_text(errno)};
+  ::close(fd);
+  if (!there) ::unlink(path.c_str());
+  return {};
+}
+
+struct Recording {
+  Session session;
+  pid_t recorder;
+  Pipe ended;
+  Pipe report;
+};
+
+/// Starts the recorder, or says why not.
+Result<Recording> start(const Options& options) {
+  if (const Status writable = may_write(options.output); !writable) return writable.error();
+  Result<Session> session = Session::create(options.buffer / sizeof(wire::Word), options.order);
+  if (!session) return session.error();
+  const std::optional<Pipe> ended = make_pipe();
+  const std::optional<Pipe> report = make_pipe();
+  const std::string absolute = options.output;
+  const pid_t pid = ended && report ? ::fork() : -1;
+  if (pid < 0) {
+    session->remove();
+    return Error{fmt::format("the recorder cannot be started: {}", system_text(errno))};
+  }
+  if (pid == 0) {
+    ::setsid();
+    for (const int signal : kForwarded) ::signal(signal, SIG_IGN);
+    ::signal(SIGPIPE, SIG_IGN);
+    ::prctl(PR_SET_NAME, "syndrome-record");
+    ::close(ended->write);
+    ::close(report->read);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) {
+      const int nothing = ::open("/dev/null", O_RDWR);
+      ::dup2(nothing, stream);
+      ::close(nothing);
+    }
+    session->header().recorder = static_cast<std::uint32_t>(::getpid());
+    run_recorder(*session, absolute, ended->read, report->write);
+    session->remove();
+    ::_exit(0);
+  }
+  // Both write it: whoever is first, it is there before the program starts.
+  session->header().recorder = static_cast<std::uint32_t>(pid);
+  ::close(ended->read);
+  ::close(report->write);
+  return Recording{std::move(*session), pid, *ended, *report};
+}
+
+std::string scaled(std::uint64_t number) {
+  if (number < 10'000) return std::to_string(number);
+  if (number < 10'000'000) return fmt::format("{:.1f} thousand", static_cast<double>(number) / 1e3);
+  return fmt::format("{:.1f} million", static_cast<double>(number) / 1e6);
+}
+
+void report(const Options& options, const Summary& summary) {
+  if (summary.processes == 0) {
+    complain(fmt::format(
+        "nothing that was built with `syndrome cc` or `syndrome c++` has run, so there is no trace "
+        "in {}. Build the program with CC=\"syndrome cc\" CXX=\"syndrome c++\" and try again.",
+        options.output));
+    return;
+  }
+  if (options.quiet || summary.failed != 0 || ::isatty(STDERR_FILENO) == 0) return;
+  const std::string others =
+      summary.processes > 1 ? fmt::format(" and {}.PID", options.output) : std::string();
+  complain(fmt::format("{} words of {} threads in {}{}, {:.1f} MB. Next: syndrome check {}",
+                       scaled(summary.words), summary.threads, options.output, others,
+                       static_cast<double>(summary.bytes) / 1e6, options.output));
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int record(const Options& options) {
+  Result<Recording> recording = start(options);
+  if (!recording) {
+    complain(fmt::format("{}: {}; the program runs unrecorded", options.output,
+                         recording.error().message));
+  }
+  const std::optional<Pipe> failed = make_pipe();
+  if (!failed) {
+    complain(fmt::format("cannot start the program: {}", system_text(errno)));
+    return 126;
+  }
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    complain(fmt::format("cannot start the program: {}", system_text(errno)));
+    return 126;
+  }
+  if (pid == 0) {
+    become(options, recording ? recording->session.folder() : std::string(), failed->write);
+  }
+  program = pid;
+  forward_signals();
+  ::close(failed->write);
+  int error = 0;
+  const bool started = ::read(failed->read, &error, sizeof(error)) <= 0;
+  ::close(failed->read);
+  if (!started) complain(fmt::format("cannot run {}: {}", options.command[0], system_text(error)));
+  const int exit_code = wait_for(pid);
+  program = 0;
+  if (!recording) return exit_code;
+  ::close(recording->ended.write);
+  Summary summary;
+  const ssize_t bytes = ::read(recording->report.read, &summary, sizeof(summary));
+  if (bytes != static_cast<ssize_t>(sizeof(summary))) {
+    complain(fmt::format("the recorder ended before the program; what is in {} may be cut off",
+                         options.output));
+    recording->session.remove();
+  } else if (started) {
+    report(options, summary);
+  }
+  return exit_code;
+}
+
+}  // namespace syndrome::record

@@ -1,0 +1,26 @@
+// `syndrome record`: runs a program with a recorder beside it.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace syndrome::record {
+
+struct Options {
+  std::string output;
+  std::vector<std::string> command;   // the program and its arguments; not empty
+  std::uint64_t buffer = 512u << 10;  // bytes for each thread; a power of two
+  rt::Order order = rt::Order::kFeasible;
+  bool quiet = false;
+  bool ignore_pipe = false;  // the program starts with SIGPIPE ignored
+};
+
+/// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
+/// as shells have it. Messages go to standard error.
+[[nodiscard]] int record(const Options& options);
+
+}  // namespace syndrome::record
