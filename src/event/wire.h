@@ -63,6 +63,8 @@ enum class Control : std::uint8_t {
   kFrame = 8,
   /// The function whose frame has this number runs again; what it had called is over.
   kResume = 9,
+  /// These bytes of the stack are a new variable from here on. Operands: address, bytes.
+  kLocals = 10,
 };
 
 /// What a kSync is. `object` is an address unless it says otherwise; a thread's number counts the

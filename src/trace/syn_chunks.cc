@@ -179,7 +179,28 @@ Result<bool> ChunkReader::read_payload(Chunk& chunk) {
   return true;
 }
 
+Result<bool> ChunkReader::skip_payload(const Chunk& chunk) {
+  const std::uint64_t end = chunk.end();
+  if (end > file_bytes_) {
+    position_ = file_bytes_;
+    return false;
+  }
+  if (::lseek(fd_, static_cast<off_t>(end), SEEK_SET) < 0) {
+    return Error{fmt::format("byte {}: cannot read: {}", position_, std::strerror(errno))};
+  }
+  position_ = end;
+  return true;
+}
+
 Result<ChunkReader::Outcome> ChunkReader::next(Chunk& chunk) {
+  return take(chunk, true);
+}
+
+Result<ChunkReader::Outcome> ChunkReader::skip(Chunk& chunk) {
+  return take(chunk, false);
+}
+
+Result<ChunkReader::Outcome> ChunkReader::take(Chunk& chunk, bool payload) {
   chunk.header = ChunkHeader{};
   chunk.offset = position_;
   chunk.events = events_;
@@ -199,7 +220,7 @@ Result<ChunkReader::Outcome> ChunkReader::next(Chunk& chunk) {
         fmt::format("the header of chunk {} is damaged: its checksum does not match", chunks_ + 1));
   }
   if (Status status = check(chunk); !status) return status.error();
-  const auto whole = read_payload(chunk);
+  const auto whole = payload ? read_payload(chunk) : skip_payload(chunk);
   if (!whole) return whole.error();
   if (!*whole) return Outcome::kCut;
 

@@ -43,12 +43,16 @@ class ChunkReader {
   /// After kEnd, kCut or an error there is nothing more. After kCut, `chunk` tells how much came
   /// before, and where the good part ends.
   [[nodiscard]] Result<Outcome> next(Chunk& chunk);
+  /// The same without reading the payload, of which only `header` tells. Needs a regular file.
+  [[nodiscard]] Result<Outcome> skip(Chunk& chunk);
 
   [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }  // 0 when unknown
   [[nodiscard]] std::uint64_t position() const { return position_; }      // bytes read
 
  private:
   explicit ChunkReader(int fd) : fd_(fd) {}
+  [[nodiscard]] Result<Outcome> take(Chunk& chunk, bool payload);
+  [[nodiscard]] Result<bool> skip_payload(const Chunk& chunk);
   [[nodiscard]] Result<std::size_t> read(std::byte* to, std::size_t size);
   [[nodiscard]] Result<bool> read_payload(Chunk& chunk);
   [[nodiscard]] Status check(const Chunk& chunk) const;
