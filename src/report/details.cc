@@ -12,7 +12,7 @@ namespace syndrome::report {
 namespace {
 
 constexpr std::size_t kIndent = 3;      // of what belongs to an event
-constexpr std::size_t kTabColumns = 8;  // where a tab in a source line goes
+constexpr std::size_t kTabColumns = 4;  // where a tab in a source line goes
 constexpr std::size_t kMostEnds = 24;   // a longer cycle is told by its beginning
 constexpr std::uint32_t kLinesAround = 1;
 
@@ -50,6 +50,23 @@ Shown show(std::string_view line, std::uint32_t column) {
 
 std::size_t indentation(std::string_view text) {
   return std::min(text.find_first_not_of(' '), text.size());
+}
+
+/// Lets the beginning of a line give way to "…" when its column `caret` would not fit into `room`,
+/// and says by how many columns that moved it.
+std::size_t shift(std::string& text, std::size_t caret, std::size_t room) {
+  constexpr std::size_t kAfter = 12;  // columns that should be seen behind the caret
+  if (width(text) <= room || caret + kAfter <= room) return 0;
+  const std::size_t most = caret + kAfter - room + 1;
+  std::size_t columns = 0;
+  std::size_t bytes = 0;
+  for (const Glyph& glyph : glyphs(text)) {
+    if (columns >= most) break;
+    columns += glyph.columns;
+    bytes += glyph.bytes.size();
+  }
+  text = "…" + text.substr(bytes);
+  return columns - 1;
 }
 
 class Details {
@@ -137,7 +154,9 @@ class Details {
                           site.stack.frames.empty() ? "place" : "place and stack", (*twin)->event);
     paragraph(clean(head), 0, Style::kStrong);
     if (twin == before.end()) {
-      write_source(main_place(site));
+      const bool shown = std::ranges::any_of(
+          before, [&site](const Site* other) { return main_place(*other) == main_place(site); });
+      if (!shown) write_source(main_place(site));
       write_stack(site, before);
     }
     line("");
@@ -168,14 +187,14 @@ class Details {
       const bool here = row.number == place.line;
       std::string text = row.shown.text.substr(std::min(common, indentation(row.shown.text)));
       if (text.find_first_not_of(' ') == std::string::npos) text.clear();
+      std::size_t caret = row.shown.caret - std::min(common, row.shown.caret);
+      if (here) caret -= shift(text, caret, room);
       const std::string gutter = fmt::format("{}{} {:>{}} │", std::string(kIndent, ' '),
                                              here ? "►" : " ", row.number, digits);
       line(paint_(here ? Style::kStrong : Style::kFaint, gutter) +
            (text.empty() ? ""
                          : " " + paint_(here ? Style::kPlain : Style::kFaint, fit(text, room))));
-      if (!here || place.column == 0 || row.shown.caret < common) continue;
-      const std::size_t caret = row.shown.caret - common;
-      if (caret + 1 >= room || caret >= width(text)) continue;
+      if (!here || place.column == 0 || caret >= std::min(width(text), room)) continue;
       line(paint_(Style::kFaint,
                   fmt::format("{}  {} │", std::string(kIndent, ' '), std::string(digits, ' '))) +
            std::string(caret + 1, ' ') + paint_(Style::kBad, "^"));
@@ -209,9 +228,10 @@ class Details {
         return rows;
       }
       const Frame& frame = stack.frames[i];
-      rows.push_back({fmt::format("{} {}", shown == 0 ? "in" : "called from",
-                                  frame.function.empty() ? "?" : clean(frame.function)),
-                      clean(place_words(frame.place))});
+      rows.push_back(
+          {fmt::format("{} {}", shown == 0 ? "in" : "called from",
+                       frame.function.empty() ? "?" : clean(function_words(frame.function))),
+           clean(place_words(frame.place))});
       ++shown;
       ++i;
     }
@@ -276,10 +296,11 @@ class Details {
       const Place& place = own == thread.stack.frames.end() ? thread.place : own->place;
       text += place.known() ? fmt::format(" at {}", place_words(place))
                             : fmt::format(" at event {}", thread.fork);
-      if (own != thread.stack.frames.end()) text += fmt::format(", in {}", own->function);
+      if (own != thread.stack.frames.end())
+        text += fmt::format(", in {}", function_words(own->function));
       for (auto frame = own; frame != thread.stack.frames.end(); ++frame) {
         if (frame == own || of_library(*frame)) continue;
-        text += fmt::format(", called from {}", frame->function);
+        text += fmt::format(", called from {}", function_words(frame->function));
         if (frame->place.known()) text += fmt::format(" ({})", place_words(frame->place));
         break;
       }

@@ -50,7 +50,7 @@ std::vector<Row> rows_of(const Finding& finding) {
   }
   for (const Block& block : finding.blocks) {
     const std::string thread = clean(block.thread);
-    const std::string label = clean(block.label);
+    const std::string label = clean(function_words(block.label));
     if (finding.site_at(block.begin) == nullptr) {
       rows.push_back({block.begin, thread, EventKind::kBegin, label, clean(short_text(block.place)),
                       block.begin});

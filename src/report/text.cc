@@ -142,8 +142,8 @@ class Writer {
     for (const Finding& finding : entry.findings) {
       const Block* block = finding.block_at(finding.block);
       if (block == nullptr) continue;
-      const std::string name =
-          clean(!block->label.empty() ? block->label : block_words(finding, *block));
+      const std::string name = clean(!block->label.empty() ? function_words(block->label)
+                                                           : block_words(finding, *block));
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     if (names.empty()) return ".";
@@ -201,7 +201,8 @@ class Writer {
     std::string what = clean(finding.rule);
     std::string where = fmt::format("event {}", finding.event);
     if (block != nullptr) {
-      what = clean(block->label.empty() ? block_words(finding, *block) : block->label) +
+      what = clean(block->label.empty() ? block_words(finding, *block)
+                                        : function_words(block->label)) +
              " is not atomic";
       where = thread_words(clean(block->thread));
       where += block->place.known() ? ", " + clean(short_text(block->place))

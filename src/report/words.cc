@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "spec/pattern.h"
+
 namespace syndrome::report {
 namespace {
 
@@ -51,7 +53,7 @@ std::string where(const Site& site) {
 }
 
 std::string bare_name(const Block& block) {
-  if (!block.label.empty()) return block.label;
+  if (!block.label.empty()) return function_words(block.label);
   const std::string place = short_text(block.place);
   return place.empty() ? fmt::format("block at event {}", block.begin)
                        : fmt::format("block at {}", place);
@@ -87,6 +89,9 @@ std::string says(EventKind op, std::string_view target) {
   if (target.empty() && target_space(op) == Space::kLabel) {
     return fmt::format("{} a block", phrase.verb);
   }
+  if (target_space(op) == Space::kLabel) {
+    return fmt::format("{} {}", phrase.verb, function_words(target));
+  }
   return fmt::format("{} {}{}{}", phrase.verb, phrase.noun, target, phrase.after);
 }
 
@@ -99,6 +104,10 @@ std::string thread_words(std::string_view thread) {
   const bool number =
       !thread.empty() && std::ranges::all_of(thread, [](char c) { return c >= '0' && c <= '9'; });
   return number ? fmt::format("thread {}", thread) : std::string(thread);
+}
+
+std::string function_words(std::string_view label) {
+  return std::string(spec::spoken_name(label));
 }
 
 std::string block_words(const Finding& finding, const Block& block) {

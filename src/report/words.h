@@ -19,6 +19,9 @@ namespace syndrome::report {
 /// "T1"; "thread 1" for a bare number.
 [[nodiscard]] std::string thread_words(std::string_view thread);
 
+/// A function or block as people say it: without parameters and return type.
+[[nodiscard]] std::string function_words(std::string_view label);
+
 /// What a block is called in a finding: its label, or where it begins; with its thread when another
 /// block of the finding has the same name.
 [[nodiscard]] std::string block_words(const Finding& finding, const Block& block);

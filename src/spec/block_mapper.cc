@@ -34,6 +34,7 @@ template <class T>
   for (const std::string_view form : forms_of(label)) {
     best = std::min(best, edit_distance(entry, form, slip));
   }
+  best = std::min(best, edit_distance(entry, without_templates(label), slip));
   return best;
 }
 

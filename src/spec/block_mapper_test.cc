@@ -206,7 +206,7 @@ TEST(BlockMapper, RandomNestingStaysWellFormed) {
 TEST(BlockMapper, EntriesThatMatchNothingAreListedWithTheNearestNames) {
   const Spec spec = spec_of(
       "[blocks]\n"
-      "atomic = ['Account::transfr', 'transfer', 'Account::get', 're:^nothing']\n"
+      "atomic = ['Account::transfr', 'Bank::transfer', 'Account::get', 're:^nothing']\n"
       "deterministic = ['quicksrot']\n"
       "exclude = ['xyzzy']\n");
   BlockMapper mapper({.spec = &spec});
@@ -220,8 +220,8 @@ TEST(BlockMapper, EntriesThatMatchNothingAreListedWithTheNearestNames) {
   EXPECT_EQ(unmatched[0].line, 2U);
   EXPECT_EQ(unmatched[0].column, 11U);
   EXPECT_THAT(unmatched[0].nearest, ElementsAre("Account::transfer(int)"));
-  EXPECT_EQ(unmatched[1].entry, "transfer");
-  EXPECT_THAT(unmatched[1].nearest, ElementsAre("Account::transfer(int)")) << "without its class";
+  EXPECT_EQ(unmatched[1].entry, "Bank::transfer");
+  EXPECT_THAT(unmatched[1].nearest, ElementsAre("Account::transfer(int)")) << "of another class";
   EXPECT_EQ(unmatched[2].entry, "re:^nothing");
   EXPECT_THAT(unmatched[2].nearest, IsEmpty());
   EXPECT_EQ(unmatched[3].list, "deterministic");

@@ -131,6 +131,61 @@ struct JavaName {
   return java;
 }
 
+/// Where the template argument list that opens at `open` ends, or `open` when none does: the `<` of
+/// an operator, or of something else.
+[[nodiscard]] std::size_t after_template(std::string_view name, std::size_t open) {
+  if (name[open] != '<' || name.substr(0, open).ends_with("operator") ||
+      name.substr(0, open).ends_with("operator<")) {
+    return open;
+  }
+  std::size_t depth = 0;
+  std::size_t parentheses = 0;
+  for (std::size_t i = open; i < name.size(); ++i) {
+    const char c = name[i];
+    if (c == '(') ++parentheses;
+    if (c == ')' && parentheses > 0) --parentheses;
+    if (parentheses != 0) continue;
+    if (c == '<') ++depth;
+    // The > of an arrow closes nothing.
+    if (c == '>' && name[i - 1] != '-' && --depth == 0) return i + 1;
+  }
+  return open;
+}
+
+/// Whether `name` is `entry`, or with `prefix` goes on after it, when template arguments that only
+/// `name` has do not count.
+[[nodiscard]] bool is_called(std::string_view name, std::string_view entry, bool prefix) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < name.size()) {
+    if (j == entry.size() && prefix) return true;
+    if (j < entry.size() && name[i] == entry[j]) {
+      ++i;
+      ++j;
+      continue;
+    }
+    const std::size_t after = after_template(name, i);
+    if (after == i) return false;
+    i = after;
+  }
+  return j == entry.size() && !prefix;
+}
+
+/// Where parts of a qualified name begin: its beginning, and after each `::` that is not inside of
+/// brackets, as in template arguments, parameters and `(anonymous namespace)`.
+[[nodiscard]] std::vector<std::size_t> parts_of(std::string_view name) {
+  std::vector<std::size_t> parts = {0};
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (depth == 0 && name.substr(i).starts_with("operator")) break;
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if ((c == '>' || c == ')' || c == '}' || c == ']') && depth > 0) --depth;
+    if (depth == 0 && c == ':' && name.substr(i).starts_with("::")) parts.push_back(++i + 1);
+  }
+  return parts;
+}
+
 /// An error's text, or "" for a regular expression that is safe to give to the library.
 [[nodiscard]] std::string excess_of(std::string_view pattern) {
   if (pattern.empty()) return "an empty regular expression matches everything: write re:.*";
@@ -214,6 +269,25 @@ std::vector<std::string_view> forms_of(std::string_view name) {
   return forms;
 }
 
+std::string_view spoken_name(std::string_view name) {
+  if (const JavaName java = java_name(name); !java.method_in_package.empty()) {
+    return java.method_in_package;
+  }
+  const std::string_view bare = without_parameters(name);
+  return bare.size() < name.size() ? without_return_type(bare) : bare;
+}
+
+std::string without_templates(std::string_view name) {
+  std::string result;
+  const std::string_view spoken = spoken_name(name);
+  for (std::size_t i = 0; i < spoken.size();) {
+    const std::size_t after = after_template(spoken, i);
+    if (after == i) result += spoken[i++];
+    i = std::max(i, after);
+  }
+  return result;
+}
+
 std::string_view simple_name(std::string_view name) {
   if (const JavaName java = java_name(name); !java.method_in_package.empty()) {
     return java.method_in_package.substr(java.method_at);
@@ -274,8 +348,16 @@ bool Pattern::matches(const std::vector<std::string_view>& forms) const {
       const std::string_view subject = form.substr(0, kMaxSubjectLength);
       return std::regex_match(subject.begin(), subject.end(), regex_->compiled);
     }
-    if (!prefix_.empty() && form.size() > prefix_.size() && form.starts_with(prefix_)) return true;
-    return form == text_;
+    if (form == text_) return true;
+    const bool prefix = !prefix_.empty();
+    std::string_view wanted = prefix ? std::string_view(prefix_) : std::string_view(text_);
+    const bool whole = wanted.starts_with("::") && wanted.size() > 2;
+    if (whole) wanted.remove_prefix(2);
+    for (const std::size_t part : parts_of(form)) {
+      if (is_called(form.substr(part), wanted, prefix)) return true;
+      if (whole) return false;
+    }
+    return false;
   });
 }
 

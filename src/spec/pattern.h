@@ -12,10 +12,13 @@
 //
 // An entry is one of
 //
-//   Account::transfer     a name: is one of the forms
-//   Account::*            a name that ends in `::*`, `.*` or `/*`: one of the forms begins with
-//   what
-//                         is before the star, and goes on
+//   Account::transfer     a name: is one of the forms, or what one of them ends with after a `::`
+//                         (bank::Account::transfer); template arguments that it does not give may
+//                         be any (Account<int>::transfer<long>)
+//   ::transfer            with `::` in front: nothing may come before it
+//   put(int)              with parameters: this overload
+//   Account::*            a name that ends in `::*`, `.*` or `/*`: what begins with what is before
+//                         the star, and goes on; `::` and template arguments as above
 //   re:^store::.*         an ECMAScript regular expression, found somewhere in one of the forms
 //
 // Regular expressions are the user's, names are the trace's, and neither may hang or crash us: see
@@ -39,6 +42,12 @@ inline constexpr std::size_t kMaxSubjectLength =
 
 /// The forms of a function's name, most exact first, each once. They point into `name`.
 [[nodiscard]] std::vector<std::string_view> forms_of(std::string_view name);
+
+/// The name as people say it: without parameters and return type, `store::put<int>`.
+[[nodiscard]] std::string_view spoken_name(std::string_view name);
+
+/// The same without any template arguments: `store::put`.
+[[nodiscard]] std::string without_templates(std::string_view name);
 
 /// The function alone, without parameters, return type, class, namespace and package:
 /// `transfer`, `put<int>`, `run`.

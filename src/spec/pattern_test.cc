@@ -74,13 +74,51 @@ TEST(Pattern, PlainNames) {
   EXPECT_TRUE(matches("Account::transfer", "Account::transfer(int)"));
   EXPECT_TRUE(matches("Account::transfer(int)", "Account::transfer(int)"));
   EXPECT_FALSE(matches("Account::transfer(long)", "Account::transfer(int)"));
-  EXPECT_FALSE(matches("transfer", "Account::transfer(int)")) << "a name is a whole name";
   EXPECT_FALSE(matches("Account::trans", "Account::transfer(int)"));
   EXPECT_TRUE(matches("store::put<int>", "bool store::put<int>(int)"));
   for (const char* entry : {"test/Test.run()V", "test/Test.run", "Test.run", "run"}) {
     EXPECT_TRUE(matches(entry, "test/Test.run()V")) << entry;
     EXPECT_FALSE(matches(entry, "test/Test.runner()V")) << entry;
   }
+}
+
+TEST(Pattern, ANameMayLeaveOutWhatItIsIn) {
+  for (const char* entry : {"transfer", "Account::transfer", "bank::Account::transfer",
+                            "::bank::Account::transfer", "transfer(int)"}) {
+    EXPECT_TRUE(matches(entry, "bank::Account::transfer(int)")) << entry;
+  }
+  for (const char* entry : {"::transfer", "::Account::transfer", "nk::Account::transfer", "fer",
+                            "Account", "bank::transfer", "transfer(long)", "bank::Account::"}) {
+    EXPECT_FALSE(matches(entry, "bank::Account::transfer(int)")) << entry;
+  }
+  EXPECT_TRUE(matches("::transfer", "transfer(int)"));
+  EXPECT_TRUE(matches("work", "(anonymous namespace)::work(int)"));
+  EXPECT_FALSE(matches("string", "f(std::string)")) << "a parameter is no name";
+  EXPECT_FALSE(matches("Key", "Map<ns::Key>::find(int)")) << "nor is a template argument";
+  EXPECT_TRUE(matches("Account::*", "bank::Account::transfer(int)"));
+  EXPECT_FALSE(matches("::Account::*", "bank::Account::transfer(int)"));
+}
+
+TEST(Pattern, ANameMayLeaveOutTemplateArguments) {
+  EXPECT_TRUE(matches("put", "bool store::put<int>(int)"));
+  EXPECT_TRUE(matches("store::put", "bool store::put<std::pair<int, a::B> >(int)"));
+  EXPECT_TRUE(matches("Map::find", "ns::Map<int, long>::find(int)"));
+  EXPECT_TRUE(matches("Map<int, long>::find", "ns::Map<int, long>::find(int)"));
+  EXPECT_FALSE(matches("Map<int, int>::find", "ns::Map<int, long>::find(int)"));
+  EXPECT_TRUE(matches("Map::*", "ns::Map<int, long>::find(int)"));
+  EXPECT_TRUE(matches("Map::f", "Map<void (*)(a<b>)>::f()"));
+  EXPECT_FALSE(matches("F::operator", "F::operator<(int)"));
+  EXPECT_FALSE(matches("F::operator<", "F::operator<<(int)"));
+  EXPECT_TRUE(matches("F::operator<<", "F::operator<<(int)"));
+  EXPECT_FALSE(matches("a", "a<b")) << "what does not end is no argument";
+}
+
+TEST(WithoutTemplates, LeavesTheNameAsPeopleSayIt) {
+  EXPECT_EQ(without_templates("bool store::put<a::B<int> >(int)"), "store::put");
+  EXPECT_EQ(without_templates("Map<int>::find(int) const"), "Map::find");
+  EXPECT_EQ(without_templates("F::operator<(int)"), "F::operator<");
+  EXPECT_EQ(spoken_name("bool store::put<int>(int)"), "store::put<int>");
+  EXPECT_EQ(spoken_name("test/Test.run()V"), "test/Test.run");
 }
 
 TEST(Pattern, Globs) {
