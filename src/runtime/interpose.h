@@ -81,6 +81,9 @@ void modules_changed();
 /// Releasing this mutex now would work: its kind lets anyone unlock it, or the caller is its owner.
 [[nodiscard]] bool may_unlock(const void* pthread_mutex);
 
+/// gettid() of the caller, remembered.
+[[nodiscard]] int thread_id();
+
 /// After a lock function of a mutex has returned `result`.
 void note_locked(const void* mutex, int result);
 

@@ -1,13 +1,6 @@
 // Condition variables and barriers.
-//
-// A wait releases the mutex and takes it again, inside libc where nothing can be seen: the wrapper
-// records both. The mutex is also taken again when the wait fails, and when the thread is cancelled
-// in it, before its cleanup handlers run.
 
-#include <errno.h>
-#include <pthread.h>
-
-#include "runtime/interpose.h"
+#include "runtime/interpose_condition.h"
 
 namespace syndrome::rt {
 namespace {
@@ -23,27 +16,11 @@ SYNDROME_REAL(pthread_barrier_init);
 SYNDROME_REAL(pthread_barrier_destroy);
 SYNDROME_REAL(pthread_barrier_wait);
 
-void taken_again(void* mutex) {
+}  // namespace
+
+void mutex_taken_again(void* mutex) {
   if (recording()) note_locked(mutex, 0);
 }
-
-template <typename Call>
-int wait(pthread_cond_t* condition, pthread_mutex_t* mutex, Call call) {
-  if (!recording() || !may_unlock(mutex)) return call();
-  sync(Sync::kRelease, number_of(mutex));
-  int result = 0;
-  pthread_cleanup_push(taken_again, mutex);
-  result = call();
-  pthread_cleanup_pop(0);
-  if (recording()) {
-    if (result == 0) sync(Sync::kCondWait, number_of(condition));
-    // Whatever went wrong, but for a mutex that is lost for good, the caller holds it.
-    if (result != ENOTRECOVERABLE) note_locked(mutex, result == EOWNERDEAD ? result : 0);
-  }
-  return result;
-}
-
-}  // namespace
 
 SYNDROME_INTERPOSE int pthread_cond_init(pthread_cond_t* condition,
                                          const pthread_condattr_t* attributes) noexcept {
@@ -55,17 +32,17 @@ SYNDROME_INTERPOSE int pthread_cond_destroy(pthread_cond_t* condition) noexcept 
                     [=] { return real_pthread_cond_destroy(condition); });
 }
 SYNDROME_INTERPOSE int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  return wait(condition, mutex, [=] { return real_pthread_cond_wait(condition, mutex); });
+  return note_wait(condition, mutex, [=] { return real_pthread_cond_wait(condition, mutex); });
 }
 SYNDROME_INTERPOSE int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                               const timespec* until) {
-  return wait(condition, mutex,
-              [=] { return real_pthread_cond_timedwait(condition, mutex, until); });
+  return note_wait(condition, mutex,
+                   [=] { return real_pthread_cond_timedwait(condition, mutex, until); });
 }
 SYNDROME_INTERPOSE int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                               clockid_t clock, const timespec* until) {
-  return wait(condition, mutex,
-              [=] { return real_pthread_cond_clockwait(condition, mutex, clock, until); });
+  return note_wait(condition, mutex,
+                   [=] { return real_pthread_cond_clockwait(condition, mutex, clock, until); });
 }
 SYNDROME_INTERPOSE int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   return note_before(Sync::kCondSignal, condition,

@@ -33,11 +33,6 @@ constexpr int kRobust = 16;
 
 thread_local pid_t own_id = 0;
 
-pid_t thread_id() {
-  if (own_id == 0) own_id = gettid();
-  return own_id;
-}
-
 template <typename Call>
 int lock(const pthread_mutex_t* mutex, Call call) {
   const int result = call();
@@ -46,6 +41,11 @@ int lock(const pthread_mutex_t* mutex, Call call) {
 }
 
 }  // namespace
+
+int thread_id() {
+  if (own_id == 0) own_id = gettid();
+  return own_id;
+}
 
 bool may_unlock(const void* pthread_mutex) {
   const auto& inner = static_cast<const pthread_mutex_t*>(pthread_mutex)->__data;
