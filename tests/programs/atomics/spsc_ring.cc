@@ -27,9 +27,7 @@ class Ring {
     if (head == tail_.load(std::memory_order_acquire)) return nullptr;
     return &slots_[head % slots_.size()];
   }
-  void used() {
-    head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  void used() { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
  private:
   std::array<Element, 8> slots_;

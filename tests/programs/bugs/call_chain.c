@@ -18,7 +18,9 @@ static int read_stock(void) {
   return now;
 }
 
-static int in_stock(void) { return read_stock() > 0; }
+static int in_stock(void) {
+  return read_stock() > 0;
+}
 
 static int acceptable(int slow) {
   if (!in_stock()) return 0;
@@ -36,7 +38,9 @@ static void write_stock(int change) {
   pthread_mutex_unlock(&mutex);
 }
 
-static void book(void) { write_stock(-1); }
+static void book(void) {
+  write_stock(-1);
+}
 
 static void submit_order(int slow) {
   if (acceptable(slow)) book();

@@ -1,5 +1,4 @@
 // verdict: violated
-// needs: openmp
 // flags: -fopenmp
 // env: OMP_NUM_THREADS=2
 // blocks: add

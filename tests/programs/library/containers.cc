@@ -1,8 +1,8 @@
 // verdict: clean
 // blocks: Index::add, Index::longest
 // output: 100 words, longest 100
-// std::vector, std::map and std::unordered_map rearrange their memory under a lock while others wait
-// for it: what is freed in one block is allocated in the next one, by another thread.
+// std::vector, std::map and std::unordered_map rearrange their memory under a lock while others
+// wait for it: what is freed in one block is allocated in the next one, by another thread.
 #include <cstdio>
 #include <map>
 #include <mutex>

@@ -1,7 +1,8 @@
 // verdict: clean
 // blocks: Report::write, Report::read
 // output: 30 30 30 broken
-// Futures from std::async, std::promise and std::packaged_task hand over plain data, and exceptions.
+// Futures from std::async, std::promise and std::packaged_task hand over plain data, and
+// exceptions.
 #include <cstdio>
 #include <future>
 #include <stdexcept>

@@ -1,5 +1,4 @@
 // verdict: clean
-// needs: openmp
 // flags: -fopenmp
 // env: OMP_NUM_THREADS=4
 // blocks: join

@@ -28,7 +28,8 @@ int main(void) {
   size_t filled = 0;
   for (size_t i = 0; i < kThreads; ++i) {
     pthread_join(threads[i], NULL);
-    if (memory[i * kQuarter] == i + 1 && memory[(i + 1) * kQuarter - 1] == i + 1) filled += kQuarter;
+    if (memory[i * kQuarter] == i + 1 && memory[(i + 1) * kQuarter - 1] == i + 1)
+      filled += kQuarter;
   }
   printf("%zu\n", filled);
   free(memory);

@@ -12,7 +12,8 @@ enum { kSize = 1 << 16 };
 static Turn to_other, to_first;
 
 static void use_page(int value) {
-  volatile int* page = mmap(NULL, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  volatile int* page =
+      mmap(NULL, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) abort();
   page[5] = value;
   page[6] = page[5];

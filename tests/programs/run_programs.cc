@@ -1,0 +1,184 @@
+// Builds programs with `syndrome cc` or `c++`, runs them alone and recorded, checks the recordings,
+// and compares with what each program says of itself (program.h).
+//
+//   run_programs [--runs N] [-O0 | -O2] [--clean] FILE…
+//
+// N recordings of each (1); --clean leaves the violated ones out. Prints each disagreement; exit
+// code 1 when there was one.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "programs/program.h"
+#include "support/shell.h"
+
+namespace syndrome::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Seen {
+  std::size_t traces = 0, blocks = 0, violated = 0;
+  std::set<std::size_t> lines;  // of the program, in findings
+  std::string report;
+};
+
+class Run {
+ public:
+  Run(const Program& program, std::string optimize)
+      : program_(program), optimize_(std::move(optimize)) {}
+
+  /// How many disagreements there were.
+  int all(int runs) {
+    if (!build()) return failures_;
+    agree("alone", shell_.run(fmt::format("{} ./{} {}", program_.environment, program_.name(),
+                                          program_.arguments)));
+    for (int run = 0; run < runs && failures_ == 0; ++run) record_and_check();
+    return failures_;
+  }
+
+ private:
+  bool build() {
+    const fs::path root = program_.source.parent_path().parent_path();
+    const std::string driver =
+        program_.is_c() ? "syndrome cc -std=gnu17" : "syndrome c++ -std=c++20";
+    const std::string common =
+        fmt::format("{} -g {} -pthread -I '{}'", driver, optimize_, root.string());
+    std::string script = fmt::format("{} '{}' {} -o {}", common, program_.source.string(),
+                                     program_.flags, program_.name());
+    if (!program_.part.empty()) {
+      script += fmt::format(" && {} -shared -fPIC '{}' -o {}.part.so", common,
+                            program_.part.string(), program_.name());
+    }
+    const Outcome built = shell_.run(script);
+    if (built.code != 0)
+      fail(fmt::format("does not build: {}\n{}{}", script, built.out, built.err));
+    std::string spec = "[blocks]\natomic = [";
+    for (const std::string& entry : program_.blocks) spec += '"' + entry + "\", ";
+    if (!program_.blocks.empty()) shell_.write("spec.toml", spec + "]\n");
+    return built.code == 0;
+  }
+
+  void record_and_check() {
+    agree("recorded",
+          shell_.run(fmt::format("rm -f run.syn*; {} syndrome record -o run.syn {} -- ./{} {}",
+                                 program_.environment, program_.record, program_.name(),
+                                 program_.arguments)));
+    Seen seen;
+    for (const fs::directory_entry& entry : fs::directory_iterator(shell_.directory())) {
+      const std::string file = entry.path().filename();
+      if (file.starts_with("run.syn")) check(file, seen);
+    }
+    if (seen.traces == 0) return fail("`syndrome record` left no run.syn");
+    if (seen.blocks == 0) return fail("no block in the trace: is the name in `blocks` right?");
+    if (program_.violated != (seen.violated != 0)) {
+      return fail(fmt::format("is {}, and the verdict must be {}\n{}",
+                              seen.violated != 0 ? "violated" : "clean",
+                              program_.violated ? "violated" : "clean", seen.report));
+    }
+    for (const std::size_t line : program_.here) {
+      if (!seen.lines.contains(line)) {
+        fail(fmt::format("no finding names line {}\n{}", line, seen.report));
+      }
+    }
+  }
+
+  void check(const std::string& file, Seen& seen) {
+    const std::string spec = program_.blocks.empty() ? "" : "--spec spec.toml ";
+    const Outcome outcome =
+        shell_.run(fmt::format("syndrome check --check atomicity {}--format json {}", spec, file));
+    if (outcome.code != 0 && outcome.code != 1) {
+      return fail(fmt::format("`syndrome check` exits with {}: {}", outcome.code, outcome.err));
+    }
+    const json report = json::parse(outcome.out);
+    ++seen.traces;
+    seen.blocks += report["trace"]["blocks"].get<std::size_t>();
+    const json& verdict = report["checks"][0];
+    if (verdict["verdict"] != "violated") return;
+    ++seen.violated;
+    for (const json& finding : verdict["findings"]) {
+      for (const json& site : finding["sites"]) {
+        if (!site.contains("line") || !site.contains("file")) continue;
+        if (fs::path(site["file"].get<std::string>()).filename() != program_.source.filename()) {
+          continue;
+        }
+        seen.lines.insert(site["line"].get<std::size_t>());
+      }
+    }
+    seen.report += shell_.run(fmt::format("syndrome check --check atomicity {}{}", spec, file)).out;
+  }
+
+  void agree(std::string_view how, const Outcome& outcome) {
+    if (outcome.code != program_.exit_code) {
+      fail(fmt::format("{}, it exits with {}, not {}\n{}", how, outcome.code, program_.exit_code,
+                       outcome.err));
+    }
+    if (outcome.out != program_.output) {
+      fail(fmt::format("{}, it prints\n{}and not\n{}{}", how, outcome.out, program_.output,
+                       outcome.err));
+    }
+    if (outcome.err.find("syndrome:") != std::string::npos) {
+      fail(fmt::format("{}, Syndrome complains: {}", how, outcome.err));
+    }
+  }
+
+  void fail(const std::string& what) {
+    ++failures_;
+    fmt::print("{} {}: {}\n", program_.source.string(), optimize_, what);
+    std::fflush(stdout);
+  }
+
+  const Program& program_;
+  const std::string optimize_;
+  const Shell shell_;
+  int failures_ = 0;
+};
+
+int run_all(const std::vector<std::string>& arguments) {
+  std::vector<std::string> levels = {"-O0", "-O2"};
+  std::vector<std::string> files;
+  int runs = 1;
+  bool clean_only = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--runs" && i + 1 < arguments.size()) {
+      runs = std::atoi(arguments[++i].c_str());
+    } else if (argument == "--clean") {
+      clean_only = true;
+    } else if (argument.starts_with("-O")) {
+      levels = {argument};
+    } else {
+      files.push_back(argument);
+    }
+  }
+  if (files.empty() || runs < 1) {
+    fmt::print(stderr, "run_programs [--runs N] [-O0 | -O2] [--clean] FILE…\n");
+    return 2;
+  }
+  int failed = 0, programs = 0;
+  for (const std::string& file : files) {
+    const Program program = read_program(file);
+    if (clean_only && program.violated) continue;
+    for (const std::string& level : levels) {
+      ++programs;
+      failed += Run(program, level).all(runs) == 0 ? 0 : 1;
+    }
+  }
+  fmt::print("{} of {} builds failed, {} recordings of each\n", failed, programs, runs);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace syndrome::test
+
+int main(int argc, char** argv) {
+  return syndrome::test::run_all({argv + 1, argv + argc});
+}
