@@ -46,6 +46,23 @@ TEST(Json, has_the_shape_of_the_contract) {
   EXPECT_EQ(finding["sites"][2]["function"], "deposit");
 }
 
+TEST(Json, sites_have_stack_locks_and_threads) {
+  Report report = report_with({with_stacks()});
+  report.sources = bank_source();
+  const json document = json::parse(one(report));
+  const json& finding = document["checks"][0]["findings"][0];
+  EXPECT_EQ(finding["sites"][1]["stack"][0],
+            json::parse(R"({"file":"src/bank.cc","line":12,"column":7,"function":"get(int)"
+})"));
+  EXPECT_EQ(finding["sites"][1]["locks"], json::parse(R"(["m"])"));
+EXPECT_EQ(finding["sites"][1]["held"],
+          json::parse(R"([{"lock":"m","event":3,"file":"src/bank.cc","line":11,"column":3}])"));
+EXPECT_EQ(finding["sites"][2]["deeper"], 3);
+EXPECT_EQ(finding["threads"][0]["creator"], "T1");
+EXPECT_EQ(finding["threads"][0]["stack"][1]["function"], "start(int)");
+EXPECT_EQ(document["sources"][0]["lines"][0]["line"], 10);
+}
+
 TEST(Json, several_reports_are_an_array) {
   const std::vector<Report> reports = {report_with({}), report_with({two_fields()})};
   const json document = json::parse(to_json(reports, true, {}));
@@ -64,7 +81,12 @@ TEST(Json, bytes_that_are_not_utf8_are_replaced) {
 }
 
 TEST(Json, what_is_read_again_gives_the_same_json_and_the_same_text) {
-  Report report = report_with({check_then_act(), two_fields(), with_unary(), three_threads()});
+  Report report =
+      report_with({check_then_act(), two_fields(), with_unary(), three_threads(), with_stacks()});
+  report.sources = bank_source();
+  report.sources[0].changed = true;
+  report.trace.candidates = {"f"};
+  report.checks[0].findings[4].sites[1].held[0].shared = true;
   report.checks[0].findings[1].count = 7;
   report.checks[0].findings[2].certainty = check::Certainty::kPredicted;
   report.checks[0].stats = {{"edges", 3}};

@@ -62,6 +62,62 @@ inline Finding check_then_act() {
                 block(7, 0, "T2", "deposit", "src/bank.cc:19")});
 }
 
+inline Stack stack(std::vector<std::pair<std::string, std::string_view>> frames) {
+  Stack result;
+  for (auto& [function, place] : frames) {
+    result.frames.push_back({std::move(function), parse_place(place)});
+  }
+  return result;
+}
+
+/// The same with all that a recording knows: stacks, where locks were taken, who created whom.
+inline Finding with_stacks() {
+  Finding finding = check_then_act();
+  const auto held = [](EventNumber event, std::string_view place) {
+    return std::vector<HeldLock>{{"m", event, parse_place(place), false}};
+  };
+  finding.blocks[0].label = "void transfer<int>(Account&, int)";
+  finding.sites[1].held = held(3, "src/bank.cc:11:3");
+  finding.sites[1].stack = stack({{"get(int)", "src/bank.cc:12:7"},
+                                  {"void transfer<int>(Account&, int)", "src/bank.cc:30:3"},
+                                  {"main", "src/bank.cc:40:3"}});
+  finding.sites[2].held = held(8, "src/bank.cc:20");
+  finding.sites[2].stack = stack({{"deposit(Account&)", "src/bank.cc:21"},
+                                  {"run()", "src/bank.cc:50:1"},
+                                  {"std::invoke(void (*)())", "/usr/include/c++/12/invoke.h:9"},
+                                  {"std::thread::_M_run()", ""},
+                                  {"a1", "a.cc:1"},
+                                  {"a2", "a.cc:2"},
+                                  {"a3", "a.cc:3"},
+                                  {"a4", "a.cc:4"},
+                                  {"a5", "a.cc:5"}});
+  finding.sites[2].stack.deeper = 3;
+  finding.sites[3].held = held(11, "src/bank.cc:13:3");
+  finding.sites[3].stack = finding.sites[1].stack;
+  finding.sites[3].stack.frames[0].place = finding.sites[3].place;
+  Thread& thread = finding.threads.emplace_back();
+  thread.thread = "T2";
+  thread.fork = 1;
+  thread.creator = "T1";
+  thread.place = parse_place("/usr/include/c++/12/thread:100:3");
+  thread.stack = stack({{"std::thread::thread<>(int)", "/usr/include/c++/12/thread:100:3"},
+                        {"start(int)", "src/bank.cc:38:12"},
+                        {"main", "src/bank.cc:39:3"}});
+  return finding;
+}
+
+inline std::vector<Source> bank_source() {
+  return {{"src/bank.cc",
+           false,
+           {{10, "int get(int n) {"},
+            {11, "\tlock_guard g(m);"},
+            {12, "\treturn balance"},
+            {13, "}"},
+            {14, "  balance = " + std::string(60, 'x') + " + now;"},
+            {20, ""},
+            {21, "  balance += n;"}}}};
+}
+
 /// Two accounts, no locks, no sites; the ends of the blocks are known; the arrows cross.
 inline Finding two_fields() {
   return cycle(2, {{4, 9}, {7, 12}},

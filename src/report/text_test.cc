@@ -50,6 +50,16 @@ TEST(Text, check_then_act_under_a_lock) {
   expect_golden("check_then_act.txt", plain(report));
 }
 
+TEST(Text, source_stacks_locks_and_threads_of_a_recording) {
+  Report report = report_with({with_stacks()});
+  report.sources = bank_source();
+  expect_golden("stacks.txt", plain(report));
+  report.sources[0].changed = true;
+  EXPECT_THAT(plain(report), HasSubstr("bank.cc has changed since the recording"));
+  EXPECT_THAT(to_text(report, {false, false, 0}), HasSubstr("called from a5"));
+  EXPECT_THAT(to_text(report, {false, false, 1}), Not(HasSubstr("called from run")));
+}
+
 TEST(Text, two_fields_that_belong_together) {
   expect_golden("two_fields.txt", plain(report_with({two_fields()})));
 }
@@ -84,6 +94,16 @@ TEST(Text, a_trace_without_blocks_is_not_called_good) {
   EXPECT_THAT(plain(report), HasSubstr("There was nothing to check"));
 }
 
+TEST(Text, a_recording_without_blocks_says_what_to_do) {
+  Report report = report_with({});
+  report.trace.blocks = 0;
+  report.trace.candidates = {"bank::Account::transfer", "audit"};
+  EXPECT_THAT(plain(report), HasSubstr("atomic = [\"bank::Account::transfer\", \"audit\"]"));
+  EXPECT_THAT(plain(report), HasSubstr("syndrome check --spec blocks.toml bank.std"));
+  report.trace.candidates.emplace_back(60, 'f');
+  EXPECT_LE(widest_line(plain(report)), 80U);
+}
+
 TEST(Text, an_interruption_and_warnings_are_told) {
   Report report = report_with({});
   report.trace.interrupted = true;
@@ -109,8 +129,9 @@ TEST(Text, the_file_name_is_quoted_where_a_command_is_shown) {
 }
 
 TEST(Text, colour_changes_nothing_but_colour) {
-  const Report report =
-      report_with({check_then_act(), two_fields(), with_unary(), three_threads(), ring(7, 2)});
+  Report report = report_with(
+      {check_then_act(), with_stacks(), two_fields(), with_unary(), three_threads(), ring(7, 2)});
+  report.sources = bank_source();
   const std::string coloured = to_text(report, {true, true});
   EXPECT_THAT(coloured, HasSubstr("\x1b[1;31m"));
   EXPECT_EQ(std::regex_replace(coloured, std::regex("\x1b\\[[0-9;]*m"), ""),
@@ -125,6 +146,16 @@ TEST(Text, names_from_a_trace_cannot_move_the_cursor) {
   finding.sites[3].locks = {"\x1b[1m"};
   EXPECT_THAT(plain(report_with({finding})), Not(HasSubstr("\x1b")));
   EXPECT_THAT(plain(report_with({finding})), Not(HasSubstr("\r")));
+  finding = with_stacks();
+  finding.sites[1].stack.frames[1].function = "\x1b[2J";
+  finding.sites[1].stack.frames[2].place = parse_place("\x1b[2J\r:1");
+  finding.sites[2].held[0].lock = "\x1b[2J";
+  finding.threads[0].creator = "\x1b[2J";
+  Report report = report_with({finding});
+  report.sources = bank_source();
+  report.sources[0].lines[12] = "\x1b[2J\r return";
+  EXPECT_THAT(plain(report), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(plain(report), Not(HasSubstr("\r")));
 }
 
 TEST(Text, never_wider_than_80_columns) {
@@ -133,6 +164,23 @@ TEST(Text, never_wider_than_80_columns) {
       const std::string text = plain(report_with({ring(threads, length)}));
       EXPECT_LE(widest_line(text), 80U) << threads << " " << length << "\n" << text;
     }
+  }
+}
+
+TEST(Text, stacks_and_source_are_never_wider_than_80_columns) {
+  for (const std::size_t length : {1U, 9U, 33U, 60U, 79U, 200U}) {
+    const std::string name(length, 'n');
+    Finding finding = with_stacks();
+    for (Site& site : finding.sites) {
+      for (HeldLock& held : site.held) held.lock += name;
+      for (Frame& frame : site.stack.frames) {
+        frame.function = name + "::" + frame.function;
+        if (frame.place.known()) frame.place = parse_place("src/" + name + ":12:100");
+      }
+    }
+    Report report = report_with({finding});
+    report.sources = {{"src/" + name, false, {{12, "\t" + std::string(300, 'x')}}}};
+    EXPECT_LE(widest_line(plain(report)), 80U) << plain(report);
   }
 }
 
