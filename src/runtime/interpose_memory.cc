@@ -22,7 +22,6 @@ namespace {
 SYNDROME_REAL(malloc);
 SYNDROME_REAL(calloc);
 SYNDROME_REAL(realloc);
-SYNDROME_REAL(reallocarray);
 SYNDROME_REAL(free);
 SYNDROME_REAL(memalign);
 SYNDROME_REAL(aligned_alloc);
@@ -122,10 +121,12 @@ SYNDROME_INTERPOSE void* realloc(void* old, std::size_t bytes) noexcept {
   if (looking_up() && old == nullptr) return early_allocation(bytes);
   return reallocated(old, bytes, [=] { return real_realloc(old, bytes); });
 }
+// The real one ends in realloc, which may be this one.
 SYNDROME_INTERPOSE void* reallocarray(void* old, std::size_t count, std::size_t bytes) noexcept {
   std::size_t whole = 0;
-  if (__builtin_mul_overflow(count, bytes, &whole)) return real_reallocarray(old, count, bytes);
-  return reallocated(old, whole, [=] { return real_reallocarray(old, count, bytes); });
+  if (!__builtin_mul_overflow(count, bytes, &whole)) return realloc(old, whole);
+  errno = ENOMEM;
+  return nullptr;
 }
 SYNDROME_INTERPOSE void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   return allocated(real_memalign(alignment, bytes), bytes);
