@@ -6,11 +6,11 @@ SYNDROME = build/bin/syndrome
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything demo test fuzz bench results format lint sanitize install \
-	package clean
+.PHONY: help deps build everything demo test soak fuzz bench bench-capture results format lint \
+	sanitize install package clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s%s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s%s\n", $$1, $$2}'
 
 deps:  ## install the Debian packages that building and testing need, if any is missing
 	@scripts/deps build
@@ -30,11 +30,19 @@ demo: build  ## check a bundled trace with a real atomicity bug
 test: everything  ## build everything and run every test
 	@ctest --preset release --parallel $(JOBS)
 
+soak: everything  ## each clean program recorded 20 times, and 200 recordings killed
+	@build/bin/run_programs --runs 20 --clean $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))
+	@SYNDROME_KILLS=200 build/bin/kill_test
+
 fuzz: everything  ## 500,000 random traces: every engine against the oracle
 	@build/bin/atomicity_fuzz $(COUNT) $(SEED)
 
 bench: everything  ## micro-benchmarks and the end-to-end table
 	@bench/run.sh
+
+bench-capture: everything  ## what recording costs, beside ThreadSanitizer (ROUNDS=5)
+	@scripts/deps lint
+	@build/bin/bench_capture build/bin bench/programs $(or $(ROUNDS),5)
 
 results: everything  ## the papers' tables beside ours, into docs/results.md
 	@bench/results.sh
