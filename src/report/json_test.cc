@@ -51,16 +51,16 @@ TEST(Json, sites_have_stack_locks_and_threads) {
   report.sources = bank_source();
   const json document = json::parse(one(report));
   const json& finding = document["checks"][0]["findings"][0];
-  EXPECT_EQ(finding["sites"][1]["stack"][0],
-            json::parse(R"({"file":"src/bank.cc","line":12,"column":7,"function":"get(int)"
-})"));
-  EXPECT_EQ(finding["sites"][1]["locks"], json::parse(R"(["m"])"));
-EXPECT_EQ(finding["sites"][1]["held"],
-          json::parse(R"([{"lock":"m","event":3,"file":"src/bank.cc","line":11,"column":3}])"));
-EXPECT_EQ(finding["sites"][2]["deeper"], 3);
-EXPECT_EQ(finding["threads"][0]["creator"], "T1");
-EXPECT_EQ(finding["threads"][0]["stack"][1]["function"], "start(int)");
-EXPECT_EQ(document["sources"][0]["lines"][0]["line"], 10);
+  const json frame = {
+      {"file", "src/bank.cc"}, {"line", 12}, {"column", 7}, {"function", "get(int)"}};
+  EXPECT_EQ(finding["sites"][1]["stack"][0], frame);
+  EXPECT_EQ(finding["sites"][1]["locks"], json::array({"m"}));
+  EXPECT_EQ(finding["sites"][1]["held"],
+            json::parse(R"([{"lock":"m","event":3,"file":"src/bank.cc","line":11,"column":3}])"));
+  EXPECT_EQ(finding["sites"][2]["deeper"], 3);
+  EXPECT_EQ(finding["threads"][0]["creator"], "T1");
+  EXPECT_EQ(finding["threads"][0]["stack"][1]["function"], "start(int)");
+  EXPECT_EQ(document["sources"][0]["lines"][0]["line"], 10);
 }
 
 TEST(Json, several_reports_are_an_array) {
