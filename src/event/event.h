@@ -129,13 +129,25 @@ enum EventFlag : std::uint8_t {
   kDropped = 2,
 };
 
+/// How an atomic access orders what is around it; kPlain: not atomic. A consume is an acquire.
+enum class MemoryOrder : std::uint8_t {
+  kPlain,
+  kRelaxed,
+  kAcquire,
+  kRelease,
+  kAcqRel,
+  kSeqCst,
+};
+inline constexpr std::size_t kMemoryOrderCount = 6;
+
 struct Event {
   ThreadId thread;
   std::uint32_t target = 0;  // in target_space(kind)
   SiteId site;
   EventKind kind = EventKind::kRead;
-  std::uint8_t flags = 0;  // EventFlag
-  std::uint16_t unused = 0;
+  std::uint8_t flags = 0;                   // EventFlag
+  MemoryOrder order = MemoryOrder::kPlain;  // of accesses and fences
+  std::uint8_t unused = 0;
 
   [[nodiscard]] VarId var() const { return as<VarId>(Space::kVariable); }
   [[nodiscard]] LockId lock() const { return as<LockId>(Space::kLock); }

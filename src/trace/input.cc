@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trace/bytes.h"
+#include "trace/capture_reader.h"
 #include "trace/csv_reader.h"
 #include "trace/pipelined.h"
 #include "trace/roadrunner_reader.h"
@@ -101,7 +102,9 @@ Result<std::unique_ptr<Source>> Input::read() {
   if (state_->format == Format::kSyn) {
     Result<std::string> path = state_->file.seekable_path();
     if (!path) return path.error();
-    return read_syn(*path, state_->options);
+    const Result<bool> recorded = is_capture(*path);
+    if (!recorded) return recorded.error();
+    return *recorded ? read_capture(*path, state_->options) : read_syn(*path, state_->options);
   }
   std::stop_source stop;
   Result<std::unique_ptr<ByteSource>> bytes = state_->file.read(stop.get_token());

@@ -354,8 +354,9 @@ bool EventDecoder::combine(const Columns& columns, std::span<Event> out) {
       }
       if constexpr (kSiteSteps) site = last_site[pair.last_site] += unzigzag(site);
       good &= (target < pair.limit) & (site < columns.site_limit);
-      events[i] = Event{
-          ThreadId(pair.thread), target, SiteId(site), static_cast<EventKind>(pair.kind), 0, 0};
+      events[i] =
+          Event{ThreadId(pair.thread), target, SiteId(site), static_cast<EventKind>(pair.kind), 0,
+                MemoryOrder::kPlain,   0};
     }
   }
   return good;

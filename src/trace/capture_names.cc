@@ -1,0 +1,203 @@
+#include "trace/capture_names.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <iterator>
+
+#include "trace/demangle.h"
+
+namespace syndrome::trace {
+namespace {
+
+/// What an object is called that no name is known of.
+std::string_view kind_name(Space space) {
+  switch (space) {
+    case Space::kLock: return "mutex";
+    case Space::kBarrier: return "barrier";
+    case Space::kSemaphore: return "semaphore";
+    case Space::kCondition: return "condition";
+    default: return "object";
+  }
+}
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+}  // namespace
+
+CaptureNames::CaptureNames(const CaptureMeta& meta)
+    : meta_(&meta),
+      owners_(meta.sites.size()),
+      site_ids_(meta.sites.size()),
+      function_ids_(meta.functions.size()) {
+  for (std::size_t f = 0; f < meta.functions.size(); ++f) {
+    const CapturedFunction& function = meta.functions[f];
+    for (std::uint32_t i = 0; i < function.count; ++i) {
+      owners_[function.first + i] = static_cast<std::uint32_t>(f);
+    }
+  }
+}
+
+ThreadId CaptureNames::thread(std::uint32_t number) {
+  const auto at = thread_ids_.find(number);
+  if (at != thread_ids_.end()) return ThreadId(at->second);
+  text_ = number == 0 ? std::string("main") : fmt::format("T{}", number);
+  const std::string_view own = meta_->thread_name(number);
+  // The system gives a new thread the name of the one that made it, and a process that of its
+  // program, cut to 15 letters.
+  const std::string_view program =
+      meta_->command.empty() ? std::string_view() : base_name(meta_->command[0]);
+  if (!own.empty() && own != meta_->thread_name(0) && own != program.substr(0, 15)) {
+    text_ += fmt::format(" \"{}\"", own);
+  }
+  const std::uint32_t id = names_.table(Space::kThread).append(text_);
+  thread_ids_[number] = id;
+  return ThreadId(id);
+}
+
+SiteId CaptureNames::make_site(std::uint32_t index) {
+  const unit::Site& site = meta_->sites[index - 1];
+  const CapturedFunction& function = owner(index - 1);
+  const std::string_view inlined = meta_->text(function, site.function);
+  const std::string name = demangle(inlined.empty() ? function.name : inlined);
+  const std::string_view shown = without_parameters(name);
+  const std::string_view file = meta_->text(function, site.file);
+  if (file.empty() || site.line == 0) {
+    const CapturedModule* const module = meta_->module_at(function.address);
+    text_ = module != nullptr ? fmt::format("{}+{:#x} {}", base_name(module->path),
+                                            function.address - module->base, shown)
+                              : std::string(shown);
+  } else if (site.column == 0) {
+    text_ = fmt::format("{}:{} {}", file, site.line, shown);
+  } else {
+    text_ = fmt::format("{}:{}:{} {}", file, site.line, site.column, shown);
+  }
+  auto [at, is_new] = sites_.try_emplace(text_, 0);
+  if (is_new) at.value() = names_.table(Space::kSite).append(text_);
+  site_ids_[index - 1] = at->second;
+  return SiteId(at->second);
+}
+
+LabelId CaptureNames::label(std::string_view text) {
+  if (text.empty()) return LabelId();
+  auto [at, is_new] = labels_.try_emplace(std::string(text), 0);
+  if (is_new) at.value() = names_.table(Space::kLabel).append(text);
+  return LabelId(at->second);
+}
+
+LabelId CaptureNames::make_function(std::uint32_t function) {
+  const std::string name = demangle(meta_->functions[function].name);
+  const std::string_view shown = without_parameters(name);
+  const LabelId id = shown.empty() ? unknown_function() : label(shown);
+  function_ids_[function] = id.value;
+  return id;
+}
+
+LabelId CaptureNames::unknown_function() {
+  return label("(unknown function)");
+}
+
+std::string CaptureNames::place_name(const CapturedGlobal& global, std::uint64_t address) const {
+  return address == global.address ? std::string(global.name)
+                                   : fmt::format("{}+{}", global.name, address - global.address);
+}
+
+VarId CaptureNames::variable(std::uint32_t site, std::uint64_t address, std::uint64_t segment,
+                             std::uint32_t generation) {
+  text_.clear();
+  const auto out = std::back_inserter(text_);
+  const CapturedGlobal* const global = meta_->global_at(segment);
+  const unit::Site* const at = site == 0 ? nullptr : &meta_->sites[site - 1];
+  const std::string_view name =
+      at == nullptr ? std::string_view() : meta_->text(owner(site - 1), at->name);
+  if (global != nullptr && segment == global->address) {
+    text_ += global->name;
+  } else if (name.empty() || (global != nullptr && name == global->name)) {
+    if (global != nullptr) {
+      text_ += place_name(*global, segment);
+    } else {
+      fmt::format_to(out, "{:x}", segment);
+    }
+  } else {
+    // Of the object when the site knows where it begins, and then only if no other field of it has
+    // come by the same name (a union).
+    std::uint64_t base = segment;
+    bool of_object = false;
+    if ((at->flags & (unit::kHasOffset | unit::kAmbiguous)) == unit::kHasOffset &&
+        segment == address) {
+      const std::uint64_t object = address - static_cast<std::uint64_t>(std::int64_t{at->offset});
+      const std::uint64_t key =
+          std::hash<std::string_view>()(name) ^ (object * 0x9E3779B97F4A7C15u);
+      const auto known = fields_.try_emplace(key, segment).first;
+      of_object = known->second == segment;
+      if (of_object) base = object;
+    }
+    text_ += name;
+    text_ += of_object ? '@' : ':';
+    const CapturedGlobal* const around = meta_->global_at(base);
+    if (around != nullptr) {
+      text_ += place_name(*around, base);
+    } else {
+      fmt::format_to(out, "{:x}", base);
+    }
+  }
+  if (generation > 1) fmt::format_to(out, "~{}", generation);
+  return VarId(names_.table(Space::kVariable).append(text_));
+}
+
+CaptureNames::Object& CaptureNames::object(Space space, std::uint64_t address, std::uint32_t call,
+                                           std::span<const OpenFrame> stack) {
+  auto [at, is_new] = objects_.try_emplace(Key{address, space});
+  if (!is_new) return at->second;
+
+  std::string_view name;
+  const unit::Site* named = nullptr;
+  const auto take = [&](std::uint32_t index) {
+    if (index == 0 || named != nullptr) return;
+    const unit::Site& site = meta_->sites[index - 1];
+    const std::string_view text = meta_->text(owner(index - 1), site.name);
+    if (text.empty() || (site.flags & unit::kSystemSite) != 0 ||
+        (owner(index - 1).flags & unit::kSystem) != 0) {
+      return;
+    }
+    named = &site;
+    name = text;
+  };
+  const CapturedGlobal* const global = meta_->global_at(address);
+  if (global != nullptr) {
+    text_ = place_name(*global, address);
+  } else {
+    take(call);
+    // A program's own functions lock on behalf of the one that has the name only through the
+    // library's: so no further than the first function that is not the library's.
+    for (std::size_t i = stack.size(); i-- > 0 && named == nullptr;) {
+      const bool library = !stack[i].block && stack[i].function != CaptureMeta::kNone &&
+                           (meta_->functions[stack[i].function].flags & unit::kSystem) != 0;
+      if (!library && !stack[i].block) break;
+      take(stack[i].call);
+    }
+    if (named == nullptr) name = kind_name(space);
+    const std::uint64_t offset = named != nullptr && (named->flags & unit::kHasOffset) != 0
+                                     ? static_cast<std::uint64_t>(std::int64_t{named->offset})
+                                     : 0;
+    text_ = fmt::format("{}@{:x}", name, address - offset);
+  }
+  text_ += '\0';
+  text_ += static_cast<char>('0' + static_cast<int>(space));
+  const std::uint32_t count = ++object_names_[text_];
+  text_.resize(text_.size() - 2);
+  if (count > 1) text_ += fmt::format("~{}", count);
+  at->second.id = names_.table(space).append(text_);
+  return at->second;
+}
+
+void CaptureNames::forget_objects(std::uint64_t address, std::uint64_t bytes) {
+  for (auto at = objects_.lower_bound(Key{address, Space::kThread});
+       at != objects_.end() && at->first.address < address + bytes;) {
+    at = at->second.held == 0 ? objects_.erase(at) : std::next(at);
+  }
+}
+
+}  // namespace syndrome::trace

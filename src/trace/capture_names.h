@@ -1,0 +1,97 @@
+// Gives ids and names to what a recording speaks of, in the order in which its events come.
+//
+//   thread     main, T1, T2 "worker"          the system's name when it differs from the program's
+//   variable   counter, table+24              a global, and how far in it
+//              Account::balance@5581c0        a field, and the object that it is in
+//              values:5581c8                  a name, and the address, when the object is not known
+//              5581c0                         memory that no name is known of
+//   lock, …    the same, by the name at the call, or mutex@5581c0
+//   label      Account::transfer              a function without its parameters
+//   site       bank.cc:12:5 Account::transfer
+// A name that comes again for another thing (memory that was freed and used again) ends in ~2, ~3 …
+
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "event/event.h"
+#include "event/names.h"
+#include "trace/capture_meta.h"
+#include "trace/capture_walk.h"
+
+namespace syndrome::trace {
+
+class CaptureNames {
+ public:
+  explicit CaptureNames(const CaptureMeta& meta);
+
+  [[nodiscard]] const Names& names() const { return names_; }
+
+  [[nodiscard]] ThreadId thread(std::uint32_t number);
+
+  /// `index` as ThreadWalk gives it: 1 + the site's, 0 for unknown.
+  [[nodiscard]] SiteId site(std::uint32_t index) {
+    if (index == 0) return SiteId();
+    const std::uint32_t id = site_ids_[index - 1];
+    return id != 0 ? SiteId(id) : make_site(index);
+  }
+
+  [[nodiscard]] LabelId function(std::uint32_t function) {
+    if (function == CaptureMeta::kNone) return unknown_function();
+    const std::uint32_t id = function_ids_[function];
+    return id != 0 ? LabelId(id) : make_function(function);
+  }
+  [[nodiscard]] LabelId label(std::string_view text);
+
+  /// A new variable: a segment at `segment` that an access at `address` from this site covers.
+  [[nodiscard]] VarId variable(std::uint32_t site, std::uint64_t address, std::uint64_t segment,
+                               std::uint32_t generation);
+
+  /// The lock, barrier, … at the address, which is new when none is known there. `stack`: who runs.
+  struct Object {
+    std::uint32_t id = 0;
+    std::uint32_t held = 0;  // how often a lock is taken
+  };
+  [[nodiscard]] Object& object(Space space, std::uint64_t address, std::uint32_t call,
+                               std::span<const OpenFrame> stack);
+  /// Objects in that memory are over, unless they are locks that someone holds.
+  void forget_objects(std::uint64_t address, std::uint64_t bytes);
+
+ private:
+  [[nodiscard]] SiteId make_site(std::uint32_t index);
+  [[nodiscard]] LabelId make_function(std::uint32_t function);
+  [[nodiscard]] LabelId unknown_function();
+  /// The function that a site belongs to.
+  [[nodiscard]] const CapturedFunction& owner(std::uint32_t site) const {
+    return meta_->functions[owners_[site]];
+  }
+  [[nodiscard]] std::string place_name(const CapturedGlobal& global, std::uint64_t address) const;
+
+  struct Key {
+    std::uint64_t address = 0;
+    Space space = Space::kLock;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  const CaptureMeta* meta_;
+  Names names_;
+  std::vector<std::uint32_t> owners_;  // by site: its function
+  std::vector<std::uint32_t> site_ids_;
+  std::vector<std::uint32_t> function_ids_;
+  tsl::robin_map<std::uint32_t, std::uint32_t> thread_ids_;
+  tsl::robin_map<std::string, std::uint32_t> labels_;
+  tsl::robin_map<std::string, std::uint32_t> sites_;
+  std::map<Key, Object> objects_;
+  tsl::robin_map<std::string, std::uint32_t> object_names_;  // how often each was given
+  tsl::robin_map<std::uint64_t, std::uint64_t> fields_;  // hash of a field's name -> its address
+  std::string text_;
+};
+
+}  // namespace syndrome::trace

@@ -1,0 +1,31 @@
+// Reads recordings (docs/trace-format.md, "Recordings"): merges the words of the threads into one
+// sequence of events.
+//
+// Order. Two things are certain and kept: each thread's words are in its program order, and the
+// synchronization of a shard is in the order of its versions (event/wire.h). Among threads that
+// both allow to go on, the one with the smallest time does, line by line. So an access is never
+// before a synchronization that it must follow, and what is race-free is in its real order.
+//
+// Memory: one unpacked chunk for each thread that has begun and not ended (at most kUnpackedBytes
+// in all; beyond that, those that wait give theirs back and read it again), the names, and what
+// CaptureMemory holds.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "event/result.h"
+#include "trace/input.h"
+#include "trace/source.h"
+
+namespace syndrome::trace {
+
+/// The first thing that it does, before the first event, is to go through all words once.
+[[nodiscard]] Result<std::unique_ptr<Source>> read_capture(const std::string& path,
+                                                           const ReadOptions& options);
+
+/// Whether the .syn file is a recording: its first chunk has words or metadata.
+[[nodiscard]] Result<bool> is_capture(const std::string& path);
+
+}  // namespace syndrome::trace

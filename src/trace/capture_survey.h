@@ -1,0 +1,29 @@
+// The first look at all words of a recording, in any order: where accesses cut memory, which
+// versions there are, when each thread begins.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "event/result.h"
+#include "trace/capture_index.h"
+#include "trace/capture_memory.h"
+#include "trace/capture_meta.h"
+#include "trace/capture_versions.h"
+
+namespace syndrome::trace {
+
+struct CaptureSurvey {
+  CaptureMemory memory;
+  CaptureVersions versions;
+  std::vector<std::uint64_t> begins;  // the first time of each thread of the index
+  std::vector<std::string> warnings;
+};
+
+/// Both parts of the result are sealed. `done` counts bytes of the file.
+[[nodiscard]] Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& loader,
+                            CaptureSurvey& survey, std::atomic<std::uint64_t>& done);
+
+}  // namespace syndrome::trace
