@@ -74,6 +74,7 @@ void threads_after_fork();
 void mutexes_after_fork();
 void signals_after_fork();
 void modules_after_fork();
+void openmp_after_fork();
 
 /// Records the modules that have been loaded since the last call (wire::Meta::kModule).
 void modules_changed();

@@ -131,6 +131,7 @@ void in_child() {
   threads_after_fork();
   mutexes_after_fork();
   signals_after_fork();
+  openmp_after_fork();
   modules_after_fork();
   errno = kept;
 }
