@@ -29,6 +29,10 @@ syndrome_require(libzstd-dev ZSTD_FOUND)
 pkg_check_modules(XXHASH QUIET IMPORTED_TARGET libxxhash)
 syndrome_require(libxxhash-dev XXHASH_FOUND)
 
+# The compiler plugin is for Debian's clang 19, whose LLVM lies beside other versions.
+find_package(LLVM 19.1 QUIET CONFIG HINTS /usr/lib/llvm-19)
+syndrome_require(llvm-19-dev LLVM_FOUND)
+
 if(BUILD_TESTING)
   find_package(GTest QUIET)
   syndrome_require("libgtest-dev or libgmock-dev" GTest_FOUND)

@@ -2,6 +2,31 @@
 
 set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/syndrome)
 install(TARGETS syndrome RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The drivers find the plugin, the runtime and the annotations in ../lib/syndrome of their own folder,
+# in the build tree as after installation.
+set(library_dir lib/syndrome)
+foreach(driver cc c++)
+  install(CODE "file(CREATE_LINK syndrome \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/syndrome-${driver}\" SYMBOLIC)")
+endforeach()
+install(TARGETS syndrome_pass syndrome_rt LIBRARY DESTINATION ${library_dir})
+install(FILES include/syndrome/syndrome.h DESTINATION ${library_dir}/include/syndrome)
+install(FILES include/syndrome/syndrome.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/syndrome)
+configure_file(include/syndrome/syndrome.h
+  ${CMAKE_BINARY_DIR}/${library_dir}/include/syndrome/syndrome.h COPYONLY)
+
+# find_package(Syndrome), from the build tree and from the installation: both look alike.
+include(CMakePackageConfigHelpers)
+set(config_dir lib/cmake/Syndrome)
+set(SYNDROME_PREFIX_FROM_CONFIG ../../..)
+set(SYNDROME_BIN_FROM_PREFIX ${CMAKE_INSTALL_BINDIR})
+configure_package_config_file(cmake/SyndromeConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/${config_dir}/SyndromeConfig.cmake INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/${config_dir}/SyndromeConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/${config_dir}/SyndromeConfig.cmake
+              ${CMAKE_BINARY_DIR}/${config_dir}/SyndromeConfigVersion.cmake
+  DESTINATION ${config_dir})
+
 install(FILES README.md CHANGELOG.md DESTINATION ${doc_dir})
 install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright)
 install(DIRECTORY docs/ DESTINATION ${doc_dir}/docs FILES_MATCHING PATTERN "*.md")
@@ -15,5 +40,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # The libraries that the program is linked with, by dpkg-shlibdeps.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-19, llvm-19")
 set(CPACK_STRIP_FILES ON)
 include(CPack)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cc.h"
 #include "cli/command.h"
 #include "cli/io.h"
 #include "report/cells.h"
@@ -96,6 +97,9 @@ int run(int argc, char** argv) {
       "  syndrome check run.syn                   is every block atomic?\n"
       "  syndrome trace info run.syn              what is in a trace?\n"
       "  syndrome check --help                    options, exit codes, an example");
+  // Only for the list of commands: run_compiler() has taken their calls.
+  app.add_subcommand("cc", "Compile and link C with probes (clang 19 underneath)");
+  app.add_subcommand("c++", "Compile and link C++ with probes");
   add_record(app, exit_code, pipe_ignored);
   add_check(app, exit_code);
   CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
@@ -134,6 +138,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    if (const auto code = syndrome::cli::run_compiler(argc, argv)) return *code;
     return syndrome::cli::run(argc, argv);
   } catch (const std::bad_alloc&) {
     syndrome::cli::complain("out of memory");

@@ -1,0 +1,49 @@
+// The names and layouts that instrumented code and the runtime (runtime/probes.h, runtime/log.h)
+// agree on, as the compiler plugin needs them.
+
+#pragma once
+
+namespace syndrome::instrument::abi {
+
+inline constexpr char kThread[] = "__syndrome_thread";
+/// runtime/log.h, ThreadWindow: { cursor:ptr, call:i32, inside:i32 }.
+inline constexpr unsigned kCallOffset = 8;
+
+/// Whatever begins like this belongs to the runtime and gets no probes.
+inline constexpr char kPrefix[] = "__syndrome_";
+
+inline constexpr char kUnit[] = "__syndrome_unit";
+inline constexpr char kAtomicBegin[] = "__syndrome_atomic_begin";
+inline constexpr char kAtomicEnd[] = "__syndrome_atomic_end";
+inline constexpr char kFence[] = "__syndrome_fence";
+inline constexpr char kMemcpy[] = "__syndrome_memcpy";
+inline constexpr char kMemmove[] = "__syndrome_memmove";
+inline constexpr char kMemset[] = "__syndrome_memset";
+inline constexpr char kFrame[] = "__syndrome_frame";
+inline constexpr char kResume[] = "__syndrome_resume";
+inline constexpr char kBarrierArrive[] = "__syndrome_barrier_arrive";
+inline constexpr char kBarrierLeave[] = "__syndrome_barrier_leave";
+inline constexpr char kPost[] = "__syndrome_post";
+inline constexpr char kWait[] = "__syndrome_wait";
+
+/// One word into the log of this thread (runtime/probes.h). $0: scratch; $1: the cursor in memory;
+/// $2: the word. A line is 256 bytes, so its last word lies where the low byte is 0xf8.
+inline constexpr char kProbe[] =
+    "movq $1, $0\n\t"
+    "movq $2, ($0)\n\t"
+    "addq $$8, $1\n\t"
+    "cmpb $$0xf8, ${0:b}\n\t"
+    "jne 1f\n\t"
+    "call *__syndrome_full@GOTPCREL(%rip)\n"
+    "1:";
+inline constexpr char kProbeConstraints[] = "=&r,*m,r,~{dirflag},~{fpsr},~{flags}";
+
+/// What SYNDROME_ATOMIC and the others (include/syndrome/syndrome.h) leave in the code.
+inline constexpr char kAnnotateAtomic[] = "syndrome.atomic";
+inline constexpr char kAnnotateDeterministic[] = "syndrome.deterministic";
+inline constexpr char kAnnotateUnit[] = "syndrome.unit:";  // then the sets
+
+/// A module with this named metadata has its probes already.
+inline constexpr char kDone[] = "syndrome.instrumented";
+
+}  // namespace syndrome::instrument::abi

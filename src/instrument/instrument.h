@@ -1,0 +1,25 @@
+// The pass: puts probes into a module and its unit (event/unit.h) beside them.
+
+#pragma once
+
+#include <llvm/IR/PassManager.h>
+
+namespace syndrome::instrument {
+
+enum class Mode {
+  kSource,  // before any optimization: every access of the source
+  kFast,    // after inlining and simplification: what is left of them
+};
+
+class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
+ public:
+  explicit InstrumentPass(Mode mode) : mode_(mode) {}
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM calls it so.
+  static bool isRequired() { return true; }
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
+
+ private:
+  Mode mode_;
+};
+
+}  // namespace syndrome::instrument

@@ -1,0 +1,477 @@
+#include "instrument/names.h"
+
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/DebugProgramInstruction.h>
+#include <llvm/IR/GetElementPtrTypeIterator.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Operator.h>
+
+#include <algorithm>
+
+namespace syndrome::instrument {
+namespace {
+
+// How many pointers a->b->c->… are followed back; a name needs one or two.
+constexpr unsigned kMostDepth = 12;
+
+namespace dwarf = llvm::dwarf;
+
+/// Through typedefs, const, volatile and so on.
+const llvm::DIType* bare(const llvm::DIType* type) {
+  while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type)) {
+    switch (derived->getTag()) {
+      case dwarf::DW_TAG_typedef:
+      case dwarf::DW_TAG_const_type:
+      case dwarf::DW_TAG_volatile_type:
+      case dwarf::DW_TAG_restrict_type:
+      case dwarf::DW_TAG_atomic_type:
+      case dwarf::DW_TAG_member: type = derived->getBaseType(); break;
+      default: return type;
+    }
+  }
+  return type;
+}
+
+/// What a pointer or reference type points to, or null.
+const llvm::DIType* target_of(const llvm::DIType* type) {
+  const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(bare(type));
+  if (derived == nullptr) return nullptr;
+  switch (derived->getTag()) {
+    case dwarf::DW_TAG_pointer_type:
+    case dwarf::DW_TAG_reference_type:
+    case dwarf::DW_TAG_rvalue_reference_type: return derived->getBaseType();
+    default: return nullptr;
+  }
+}
+
+std::int64_t bytes_of(const llvm::DIType* type) {
+  type = bare(type);
+  return type == nullptr ? 0 : static_cast<std::int64_t>(type->getSizeInBits() / 8);
+}
+
+const llvm::DICompositeType* composite(const llvm::DIType* type) {
+  return llvm::dyn_cast_or_null<llvm::DICompositeType>(bare(type));
+}
+
+bool is_record(const llvm::DICompositeType& type) {
+  return type.getTag() == dwarf::DW_TAG_structure_type ||
+         type.getTag() == dwarf::DW_TAG_class_type || type.getTag() == dwarf::DW_TAG_union_type;
+}
+
+bool in_std(const llvm::DIType* type) {
+  const llvm::DICompositeType* record = composite(type);
+  if (record == nullptr) return false;
+  const llvm::DIScope* scope = record->getScope();
+  while (scope != nullptr) {
+    if (const auto* space = llvm::dyn_cast<llvm::DINamespace>(scope);
+        space != nullptr && space->getName() == "std") {
+      return true;
+    }
+    scope = scope->getScope();
+  }
+  return false;
+}
+
+/// The name of a record; one without a name is called by the typedef that leads to it.
+std::string record_name(const llvm::DIType* type) {
+  const llvm::DICompositeType* record = composite(type);
+  for (const llvm::DIType* at = type; record != nullptr && record->getName().empty();) {
+    const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(at);
+    if (derived == nullptr) break;
+    if (derived->getTag() == dwarf::DW_TAG_typedef) {
+      return qualified_name(derived->getScope(), derived->getName());
+    }
+    at = derived->getBaseType();
+  }
+  if (record == nullptr) return {};
+  return qualified_name(record->getScope(), record->getName());
+}
+
+/// Types of the C library that programs use as a whole.
+bool is_opaque(const llvm::DIType* type) {
+  while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type)) {
+    const llvm::StringRef name = derived->getName();
+    if (derived->getTag() == dwarf::DW_TAG_typedef &&
+        (name.starts_with("pthread_") || name.starts_with("__gthread_") || name == "sem_t" ||
+         name == "mtx_t" || name == "cnd_t")) {
+      return true;
+    }
+    if (target_of(derived) != nullptr) return false;
+    type = derived->getBaseType();
+  }
+  return false;
+}
+
+/// Finds what lies at an offset of a type. The name of a field begins with the record that declares
+/// it: that of a base class, of the element of an array, or else the outermost one.
+class FieldSearch {
+ public:
+  explicit FieldSearch(std::uint64_t bytes) : bytes_(static_cast<std::int64_t>(bytes)) {}
+
+  std::optional<VariableName> in(const llvm::DIType* type, std::int64_t offset,
+                                 const std::string& variable) {
+    const llvm::DICompositeType* whole = composite(type);
+    if (whole != nullptr && is_record(*whole)) {
+      std::string owner = record_name(type);
+      if (owner.empty() || owner == "(anonymous)") {
+        return fields(*whole, offset, offset, variable, variable.empty() ? "" : ".");
+      }
+      return fields(*whole, offset, offset, owner, "::");
+    }
+    if (whole != nullptr && whole->getTag() == dwarf::DW_TAG_array_type) {
+      return element(*whole, offset, offset, variable, false);
+    }
+    if (variable.empty()) return std::nullopt;
+    return VariableName{.text = variable, .offset = std::nullopt, .ambiguous = ambiguous_};
+  }
+
+ private:
+  // `path` names the object that `type` lies in; `offset` is in `type`, `from_owner` in the object
+  // that the name begins with.
+  std::optional<VariableName> at(const llvm::DIType* type, std::int64_t offset,
+                                 std::int64_t from_owner, const std::string& path, bool owned) {
+    const llvm::DICompositeType* whole = composite(type);
+    // What the library's types are made of is not for the reader of a report.
+    if (whole != nullptr && is_record(*whole) && !in_std(type) && !is_opaque(type) &&
+        !whole->getElements().empty()) {
+      if (auto found = fields(*whole, offset, from_owner, path, ".")) return found;
+    }
+    if (whole != nullptr && whole->getTag() == dwarf::DW_TAG_array_type) {
+      return element(*whole, offset, from_owner, path, owned);
+    }
+    VariableName name{.text = path, .offset = std::nullopt, .ambiguous = ambiguous_};
+    if (owned) name.offset = from_owner;
+    return name;
+  }
+
+  std::optional<VariableName> element(const llvm::DICompositeType& array, std::int64_t offset,
+                                      std::int64_t from_owner, const std::string& path,
+                                      bool owned) {
+    const llvm::DIType* type = array.getBaseType();
+    const std::int64_t size = bytes_of(type);
+    if (size <= 0) return std::nullopt;
+    const std::int64_t inside = offset >= 0 ? offset % size : 0;
+    const llvm::DICompositeType* record = composite(type);
+    if (record != nullptr && is_record(*record)) return in(type, inside, path + "[]");
+    VariableName name{.text = path + "[]", .offset = std::nullopt, .ambiguous = ambiguous_};
+    if (owned) name.offset = from_owner;
+    return name;
+  }
+
+  std::optional<VariableName> fields(const llvm::DICompositeType& record, std::int64_t offset,
+                                     std::int64_t from_owner, const std::string& path,
+                                     const char* separator) {
+    const bool is_union = record.getTag() == dwarf::DW_TAG_union_type;
+    if (bytes_ > 0 && offset == 0 && bytes_ == bytes_of(&record) && !single_field(record)) {
+      // The whole object: a copy.
+      return VariableName{.text = path, .offset = from_owner, .ambiguous = false};
+    }
+    std::optional<VariableName> best;
+    bool best_fits = false;
+    for (const llvm::DINode* node : record.getElements()) {
+      const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(node);
+      if (member == nullptr || member->isStaticMember()) continue;
+      const bool base = member->getTag() == dwarf::DW_TAG_inheritance;
+      if (!base && member->getTag() != dwarf::DW_TAG_member) continue;
+      if (base && (member->getFlags() & llvm::DINode::FlagVirtual) == llvm::DINode::FlagVirtual) {
+        continue;  // where it lies is not known here
+      }
+      const bool bit_field = member->isBitField();
+      const auto bits = static_cast<std::int64_t>(member->getOffsetInBits());
+      std::int64_t begin = bits / 8;
+      std::int64_t end = begin + bytes_of(member->getBaseType());
+      if (bit_field) {
+        // The access covers the storage unit that the field shares with its neighbours.
+        if (const llvm::Constant* unit = member->getStorageOffsetInBits()) {
+          begin =
+              static_cast<std::int64_t>(llvm::cast<llvm::ConstantInt>(unit)->getZExtValue()) / 8;
+        }
+        end = (bits + static_cast<std::int64_t>(member->getSizeInBits()) + 7) / 8;
+      }
+      if (offset < begin || offset >= end) continue;
+      const bool saved = ambiguous_;
+      ambiguous_ = ambiguous_ || is_union || bit_field;
+      std::optional<VariableName> found;
+      if (base) {
+        found = fields_of_base(*member, offset - begin);
+      } else if (member->getName().empty()) {
+        found = at(member->getBaseType(), offset - begin, from_owner, path, true);
+      } else if (member->getName().starts_with("_vptr")) {
+        found = std::nullopt;
+      } else {
+        found = at(member->getBaseType(), bit_field ? 0 : offset - begin, from_owner,
+                   path + separator + member->getName().str(), true);
+      }
+      ambiguous_ = saved;
+      if (!found) continue;
+      // A field of the derived class may lie in the tail padding of its base, whose size covers it:
+      // the one whose bytes the access fits into wins.
+      const bool fits = bytes_ == 0 || offset + bytes_ <= end || bit_field;
+      if (!best || (fits && !best_fits)) {
+        best = found;
+        best_fits = fits;
+      }
+    }
+    return best;
+  }
+
+  std::optional<VariableName> fields_of_base(const llvm::DIDerivedType& base, std::int64_t offset) {
+    const llvm::DICompositeType* record = composite(base.getBaseType());
+    if (record == nullptr || record->getElements().empty()) return std::nullopt;
+    return fields(*record, offset, offset, record_name(base.getBaseType()), "::");
+  }
+
+  static bool single_field(const llvm::DICompositeType& record) {
+    unsigned fields = 0;
+    for (const llvm::DINode* node : record.getElements()) {
+      const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(node);
+      if (member != nullptr && !member->isStaticMember()) ++fields;
+    }
+    return fields <= 1;
+  }
+
+  std::int64_t bytes_;
+  bool ambiguous_ = false;
+};
+
+}  // namespace
+
+std::string qualified_name(const llvm::DIScope* scope, llvm::StringRef name) {
+  std::string text = name.empty() ? "(anonymous)" : name.str();
+  for (; scope != nullptr; scope = scope->getScope()) {
+    if (llvm::isa<llvm::DIFile>(scope) || llvm::isa<llvm::DICompileUnit>(scope)) break;
+    if (llvm::isa<llvm::DILexicalBlockBase>(scope)) continue;
+    std::string part = scope->getName().str();
+    if (const auto* space = llvm::dyn_cast<llvm::DINamespace>(scope)) {
+      if (part.empty()) part = "(anonymous namespace)";
+      if (space->getExportSymbols() && !space->getName().empty()) continue;  // inline
+    }
+    if (part.empty()) continue;
+    text = part + "::" + text;
+  }
+  return text;
+}
+
+Names::Names(const llvm::Module& module) : layout_(module.getDataLayout()) {
+  for (const llvm::GlobalVariable& global : module.globals()) {
+    llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> expressions;
+    global.getDebugInfo(expressions);
+    if (!expressions.empty()) variables_[&global] = expressions.front()->getVariable();
+  }
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) {
+      for (const llvm::Instruction& instruction : block) {
+        for (const llvm::DbgVariableRecord& record :
+             llvm::filterDbgVars(instruction.getDbgRecordRange())) {
+          if (record.isKillLocation() || record.hasArgList()) continue;
+          if (record.getExpression()->getNumElements() != 0) continue;
+          variables_.try_emplace(record.getVariableLocationOp(0), record.getVariable());
+        }
+        if (const auto* intrinsic = llvm::dyn_cast<llvm::DbgVariableIntrinsic>(&instruction)) {
+          if (intrinsic->isKillLocation() || intrinsic->hasArgList()) continue;
+          if (intrinsic->getExpression()->getNumElements() != 0) continue;
+          variables_.try_emplace(intrinsic->getVariableLocationOp(0), intrinsic->getVariable());
+        }
+      }
+    }
+  }
+}
+
+Names::Place Names::variable_of(const llvm::Value* storage) {
+  const auto known = variables_.find(storage);
+  if (known == variables_.end()) return {};
+  const llvm::DIVariable* variable = known->second;
+  std::string name = variable->getName().str();
+  if (llvm::isa<llvm::DIGlobalVariable>(variable)) {
+    name = qualified_name(variable->getScope(), name);
+  }
+  return {.type = variable->getType(), .offset = 0, .variable = name};
+}
+
+// `loaded` is a pointer value: the type of what it points to.
+const llvm::DIType* Names::pointee_of(const llvm::Value* loaded, unsigned depth) {
+  if (depth > kMostDepth) return nullptr;
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(loaded)) {
+    const Place place = place_of(load->getPointerOperand(), depth + 1);
+    if (place.type == nullptr) return nullptr;
+    // Down to the pointer that lies at the offset.
+    const llvm::DIType* type = place.type;
+    std::int64_t offset = place.offset;
+    for (unsigned level = 0; level < kMostDepth; ++level) {
+      if (const llvm::DIType* target = target_of(type)) {
+        return offset == 0 ? target : nullptr;
+      }
+      const llvm::DICompositeType* whole = composite(type);
+      if (whole == nullptr) return nullptr;
+      if (whole->getTag() == dwarf::DW_TAG_array_type) {
+        const std::int64_t size = bytes_of(whole->getBaseType());
+        if (size <= 0 || offset < 0) return nullptr;
+        type = whole->getBaseType();
+        offset %= size;
+        continue;
+      }
+      const llvm::DIDerivedType* next = nullptr;
+      for (const llvm::DINode* node : whole->getElements()) {
+        const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(node);
+        if (member == nullptr || member->isStaticMember()) continue;
+        const auto begin = static_cast<std::int64_t>(member->getOffsetInBits() / 8);
+        if (offset < begin || offset >= begin + bytes_of(member->getBaseType())) continue;
+        next = member;  // the last one: a field in the tail padding of a base comes after the base
+      }
+      if (next == nullptr) return nullptr;
+      offset -= static_cast<std::int64_t>(next->getOffsetInBits() / 8);
+      type = next->getBaseType();
+    }
+    return nullptr;
+  }
+  if (const auto* call = llvm::dyn_cast<llvm::CallBase>(loaded)) {
+    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
+      if (intrinsic->getType()->isPointerTy() && intrinsic->arg_size() > 0 &&
+          intrinsic->getArgOperand(0)->getType()->isPointerTy()) {
+        return pointee_of(intrinsic->getArgOperand(0), depth + 1);
+      }
+      return nullptr;
+    }
+    const llvm::Function* callee = call->getCalledFunction();
+    const llvm::DISubprogram* program = callee == nullptr ? nullptr : callee->getSubprogram();
+    if (program == nullptr || program->getType() == nullptr) return nullptr;
+    const llvm::DITypeRefArray types = program->getType()->getTypeArray();
+    if (types.size() == 0) return nullptr;
+    return target_of(types[0]);
+  }
+  const Place variable = variable_of(loaded);
+  return variable.type == nullptr ? nullptr : target_of(variable.type);
+}
+
+Names::Place Names::place_of(const llvm::Value* pointer, unsigned depth) {
+  if (depth > kMostDepth) return {};
+  if (llvm::isa<llvm::AllocaInst>(pointer) || llvm::isa<llvm::GlobalVariable>(pointer)) {
+    return variable_of(pointer);
+  }
+  if (const auto* address = llvm::dyn_cast<llvm::GEPOperator>(pointer)) {
+    llvm::APInt constant(layout_.getIndexTypeSizeInBits(address->getType()), 0);
+    if (address->accumulateConstantOffset(layout_, constant)) {
+      Place place = place_of(address->getPointerOperand(), depth + 1);
+      place.offset += constant.getSExtValue();
+      return place;
+    }
+    // With an index that is computed: an element of an array, and where in the element.
+    const Place array = place_of(address->getPointerOperand(), depth + 1);
+    if (array.type == nullptr) return {};
+    std::int64_t inside = 0;
+    std::int64_t element = 0;
+    for (auto step = llvm::gep_type_begin(address); step != llvm::gep_type_end(address); ++step) {
+      const auto* index = llvm::dyn_cast<llvm::ConstantInt>(step.getOperand());
+      if (llvm::StructType* record = step.getStructTypeOrNull()) {
+        if (index == nullptr) return {};
+        inside += static_cast<std::int64_t>(layout_.getStructLayout(record)->getElementOffset(
+            static_cast<unsigned>(index->getZExtValue())));
+        continue;
+      }
+      const auto stride =
+          static_cast<std::int64_t>(step.getSequentialElementStride(layout_).getFixedValue());
+      if (index != nullptr) {
+        inside += index->getSExtValue() * stride;
+      } else {
+        element = stride;
+      }
+    }
+    const llvm::DICompositeType* whole = composite(array.type);
+    if (whole != nullptr && whole->getTag() == dwarf::DW_TAG_array_type) {
+      return {.type = whole->getBaseType(),
+              .offset = inside,
+              .variable = array.variable.empty() ? "" : array.variable + "[]"};
+    }
+    // p[i]: the pointee's size is the stride. A field that is an array keeps its object.
+    if (element != 0 && bytes_of(array.type) == element && array.offset == 0) {
+      return {.type = array.type, .offset = inside, .variable = array.variable};
+    }
+    Place place = array;
+    place.offset += inside;
+    return place;
+  }
+  if (const auto* cast = llvm::dyn_cast<llvm::BitCastOperator>(pointer)) {
+    return place_of(cast->getOperand(0), depth + 1);
+  }
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(pointer)) {
+    if (call->getIntrinsicID() == llvm::Intrinsic::threadlocal_address ||
+        call->getIntrinsicID() == llvm::Intrinsic::ptr_annotation) {
+      return place_of(call->getArgOperand(0), depth + 1);
+    }
+  }
+  if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(pointer)) {
+    return place_of(select->getTrueValue(), depth + 1);
+  }
+  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(pointer)) {
+    for (const llvm::Value* value : phi->incoming_values()) {
+      const Place place = place_of(value, depth + 3);
+      if (place.type != nullptr) return place;
+    }
+    return {};
+  }
+  Place place;
+  place.type = pointee_of(pointer, depth);
+  return place;
+}
+
+VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
+  const Place place = place_of(pointer, 0);
+  if (place.type != nullptr) {
+    if (auto found = FieldSearch(bytes).in(place.type, place.offset, place.variable)) {
+      return *found;
+    }
+  }
+  if (!place.variable.empty()) return {.text = place.variable, .offset = {}, .ambiguous = false};
+  // Without debug information: the global that it lies in, or the type that the compiler used.
+  llvm::APInt offset(64, 0);
+  const llvm::Value* base =
+      pointer->stripAndAccumulateConstantOffsets(layout_, offset, /*AllowNonInbounds=*/true);
+  if (const auto* address = llvm::dyn_cast<llvm::GEPOperator>(base)) {
+    base = address->getPointerOperand()->stripPointerCasts();
+  }
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(base)) {
+    std::string text = of_global(*global);
+    if (global->getValueType()->isArrayTy()) text += "[]";
+    return {.text = text, .offset = {}, .ambiguous = false};
+  }
+  if (const auto* address = llvm::dyn_cast<llvm::GEPOperator>(pointer)) {
+    const auto* record = llvm::dyn_cast<llvm::StructType>(address->getSourceElementType());
+    if (record == nullptr || !record->hasName() || address->getNumIndices() < 2) return {};
+    llvm::StringRef name = record->getName();
+    if (!name.consume_front("struct.") && !name.consume_front("class.")) {
+      name.consume_front("union.");
+    }
+    llvm::SmallVector<llvm::Value*, 4> inner(address->idx_begin(), address->idx_end());
+    if (!std::all_of(inner.begin() + 1, inner.end(),
+                     [](llvm::Value* index) { return llvm::isa<llvm::ConstantInt>(index); })) {
+      return {};
+    }
+    inner[0] = llvm::ConstantInt::get(inner[0]->getType(), 0);
+    const std::int64_t at = layout_.getIndexedOffsetInType(address->getSourceElementType(), inner);
+    return {.text = name.str() + "+" + std::to_string(at), .offset = at, .ambiguous = false};
+  }
+  return {};
+}
+
+VariableName Names::of_object(const llvm::Value* pointer) {
+  pointer = pointer->stripPointerCasts();
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(pointer)) {
+    return {.text = of_global(*global), .offset = {}, .ambiguous = false};
+  }
+  if (llvm::isa<llvm::AllocaInst>(pointer)) {
+    return {.text = variable_of(pointer).variable, .offset = {}, .ambiguous = false};
+  }
+  if (llvm::isa<llvm::GEPOperator>(pointer)) return of(pointer, 0);
+  return {};
+}
+
+std::string Names::of_global(const llvm::GlobalVariable& global) {
+  const Place place = variable_of(&global);
+  return place.variable.empty() ? llvm::demangle(global.getName()) : place.variable;
+}
+
+}  // namespace syndrome::instrument

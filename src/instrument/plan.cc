@@ -1,0 +1,291 @@
+#include "instrument/plan.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <algorithm>
+
+#include "instrument/abi.h"
+#include "instrument/recognize.h"
+
+namespace syndrome::instrument {
+namespace {
+
+bool has_prefix(const llvm::Value* value, llvm::StringRef prefix) {
+  return value != nullptr && value->getName().starts_with(prefix);
+}
+
+/// A load of the pointer to the table of virtual functions, told by what is done with it (at -O0
+/// there is no type-based alias information): a function is loaded from the table and called on the
+/// object, or what lies before the first function is read (offset to the virtual base, type).
+bool loads_virtual_table(const llvm::LoadInst& load) {
+  if (!load.getType()->isPointerTy() || load.use_empty()) return false;
+  if (const llvm::MDNode* tag = load.getMetadata(llvm::LLVMContext::MD_tbaa);
+      tag != nullptr && tag->isTBAAVtableAccess()) {
+    return true;
+  }
+  const llvm::Value* object = load.getPointerOperand();
+  const auto called_on_object = [object](const llvm::Value* slot) {
+    for (const llvm::User* user : slot->users()) {
+      const auto* entry = llvm::dyn_cast<llvm::LoadInst>(user);
+      if (entry == nullptr) return false;
+      for (const llvm::Use& use : entry->uses()) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+        if (call == nullptr || !call->isCallee(&use)) return false;
+        const unsigned self = call->hasStructRetAttr() ? 1 : 0;
+        if (call->arg_size() <= self || call->getArgOperand(self) != object) return false;
+      }
+    }
+    return !slot->use_empty();
+  };
+  for (const llvm::User* user : load.users()) {
+    const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(user);
+    if (address == nullptr || address->getNumIndices() != 1) return false;
+    const auto* index = llvm::dyn_cast<llvm::ConstantInt>(address->getOperand(1));
+    if (index == nullptr) return false;
+    if (index->isNegative()) continue;
+    if (!address->getSourceElementType()->isPointerTy() || !called_on_object(address)) return false;
+  }
+  return true;
+}
+
+/// Constant memory: constants, tables of virtual functions.
+bool is_constant_memory(const llvm::Value* pointer) {
+  const llvm::Value* object = llvm::getUnderlyingObject(pointer, 0);
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
+    return global->isConstant() || global->getName().starts_with("llvm.") ||
+           global->getName().starts_with(abi::kPrefix);
+  }
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(object)) return loads_virtual_table(*load);
+  return false;
+}
+
+bool stores_virtual_table(const llvm::StoreInst& store) {
+  const llvm::Value* value = llvm::getUnderlyingObject(store.getValueOperand(), 0);
+  return llvm::isa<llvm::GlobalVariable>(value) &&
+         (has_prefix(value, "_ZTV") || has_prefix(value, "_ZTC"));
+}
+
+/// Guards of static locals: the runtime interposes what sets them.
+bool is_guard(const llvm::Value* pointer) {
+  return has_prefix(pointer->stripPointerCasts(), "_ZGV");
+}
+
+/// Before optimization the same pointer is loaded again and again from the slot of a variable. Two
+/// pointers are surely the same when they are computed alike from loads of one slot, and the slot
+/// is not stored to in between, which the caller makes sure of.
+bool same_pointer(const llvm::Value* a, const llvm::Value* b, unsigned depth = 0) {
+  if (a == b) return true;
+  if (depth > 4) return false;
+  const auto* first = llvm::dyn_cast<llvm::Instruction>(a);
+  const auto* second = llvm::dyn_cast<llvm::Instruction>(b);
+  if (first == nullptr || second == nullptr || first->getOpcode() != second->getOpcode() ||
+      first->getNumOperands() != second->getNumOperands()) {
+    return false;
+  }
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(first)) {
+    return load->getPointerOperand() == llvm::cast<llvm::LoadInst>(second)->getPointerOperand() &&
+           llvm::isa<llvm::AllocaInst>(load->getPointerOperand()) && !load->isVolatile();
+  }
+  if (!first->isSameOperationAs(second)) return false;
+  if (!llvm::isa<llvm::GetElementPtrInst>(first) && !llvm::isa<llvm::CastInst>(first)) return false;
+  for (unsigned i = 0; i < first->getNumOperands(); ++i) {
+    if (!same_pointer(first->getOperand(i), second->getOperand(i), depth + 1)) return false;
+  }
+  return true;
+}
+
+bool in_cycle(const llvm::BasicBlock& block) {
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
+  llvm::SmallVector<const llvm::BasicBlock*, 16> work(llvm::succ_begin(&block),
+                                                      llvm::succ_end(&block));
+  while (!work.empty()) {
+    const llvm::BasicBlock* at = work.pop_back_val();
+    if (at == &block) return true;
+    if (!seen.insert(at).second) continue;
+    work.append(llvm::succ_begin(at), llvm::succ_end(at));
+  }
+  return false;
+}
+
+}  // namespace
+
+llvm::Value* atomic_call_object(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || !callee->isDeclaration()) return nullptr;
+  llvm::StringRef name = callee->getName();
+  if (!name.consume_front("__atomic_")) return nullptr;
+  if (!name.starts_with("load") && !name.starts_with("store") && !name.starts_with("exchange") &&
+      !name.starts_with("compare_exchange") && !name.starts_with("fetch_")) {
+    return nullptr;
+  }
+  // The generic forms (of any size) begin with the size; the sized ones (__atomic_load_16) do not.
+  for (unsigned i = 0; i < call.arg_size() && i < 2; ++i) {
+    if (call.getArgOperand(i)->getType()->isPointerTy()) return call.getArgOperand(i);
+  }
+  return nullptr;
+}
+
+Planner::Planner(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function*>& plain)
+    : layout_(module.getDataLayout()), plain_(plain) {
+  std::vector<llvm::Function*> wanted_functions;
+  for (llvm::Function& function : module) {
+    if (!wanted(function)) continue;
+    wanted_functions.push_back(&function);
+    plans_.try_emplace(&function, draft(function));
+  }
+  // A function without probes that calls only such functions is silent, and a call of it needs no
+  // site. The first round believes that nothing is silent; each finds more.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::Function* function : wanted_functions) {
+      if (silent_.contains(function)) continue;
+      Plan& plan = plans_[function];
+      std::erase_if(plan.calls, [this](const llvm::CallBase* call) { return quiet(*call); });
+      if (plan.empty()) {
+        silent_.insert(function);
+        changed = true;
+      }
+    }
+  }
+  for (llvm::Function* function : wanted_functions) {
+    Plan& plan = plans_[function];
+    plan.leaf = plan.accesses.size() == 1 && plan.ranges.empty() && plan.atomics.empty() &&
+                plan.fences.empty() && plan.calls.empty() && plan.setjmps.empty() &&
+                !in_cycle(*plan.accesses.front().instruction->getParent());
+    plan.framed = !function->isPresplitCoroutine();
+  }
+}
+
+const Plan* Planner::plan_of(const llvm::Function& function) const {
+  const auto found = plans_.find(&function);
+  return found == plans_.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+bool Planner::wanted(const llvm::Function& function) const {
+  if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) return false;
+  if (function.hasFnAttribute(llvm::Attribute::Naked)) return false;
+  if (function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation)) return false;
+  if (function.getName().starts_with(abi::kPrefix)) return false;
+  if (plain_.contains(&function) || is_internal(function)) return false;
+  // What picks a function when the program is loaded runs before anything is initialized.
+  return std::ranges::none_of(function.getParent()->ifuncs(), [&](const llvm::GlobalIFunc& ifunc) {
+    return ifunc.getResolverFunction() == &function;
+  });
+}
+
+bool Planner::quiet(const llvm::CallBase& call) const {
+  const llvm::Function* callee = call.getCalledFunction();
+  return callee != nullptr && silent_.contains(callee);
+}
+
+bool Planner::shared(const llvm::Value* pointer) {
+  return pointer->getType()->getPointerAddressSpace() == 0 && !is_constant_memory(pointer) &&
+         !escape_.unshared(pointer);
+}
+
+Plan Planner::draft(llvm::Function& function) {
+  Plan plan;
+  for (llvm::BasicBlock& block : function) plan_block(block, plan);
+  return plan;
+}
+
+void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
+  // The last access, while nothing that matters has come after it.
+  PlannedAccess* last = nullptr;
+  const auto add = [&](llvm::Instruction& instruction, llvm::Value* pointer, unit::SiteKind kind,
+                       llvm::Type* type) {
+    const llvm::TypeSize size = layout_.getTypeStoreSize(type);
+    if (size.isScalable() || size.isZero()) return;
+    plan.accesses.push_back({&instruction, pointer, kind, size.getFixedValue()});
+    last = &plan.accesses.back();
+  };
+  for (llvm::Instruction& instruction : block) {
+    if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      llvm::Value* pointer = load->getPointerOperand();
+      if (load->isAtomic()) {
+        last = nullptr;
+        if (shared(pointer)) plan.atomics.push_back({load, pointer});
+        continue;
+      }
+      if (load->hasMetadata(llvm::LLVMContext::MD_invariant_load) || is_guard(pointer) ||
+          !shared(pointer) || loads_virtual_table(*load)) {
+        continue;
+      }
+      add(*load, pointer, unit::SiteKind::kRead, load->getType());
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      llvm::Value* pointer = store->getPointerOperand();
+      if (store->isAtomic()) {
+        last = nullptr;
+        if (shared(pointer)) plan.atomics.push_back({store, pointer});
+        continue;
+      }
+      if (!shared(pointer)) {
+        // Pointers that are loaded from a slot may be others now.
+        if (llvm::isa<llvm::AllocaInst>(pointer)) last = nullptr;
+        continue;
+      }
+      if (is_guard(pointer) || stores_virtual_table(*store)) continue;
+      llvm::Type* type = store->getValueOperand()->getType();
+      if (last != nullptr && last->kind == unit::SiteKind::kRead &&
+          last->bytes == layout_.getTypeStoreSize(type) &&
+          !llvm::cast<llvm::LoadInst>(last->instruction)->isVolatile() && !store->isVolatile() &&
+          same_pointer(last->pointer, pointer)) {
+        last->kind = unit::SiteKind::kReadWrite;
+        continue;
+      }
+      add(*store, pointer, unit::SiteKind::kWrite, type);
+    } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      last = nullptr;
+      if (shared(update->getPointerOperand())) {
+        plan.atomics.push_back({update, update->getPointerOperand()});
+      }
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      last = nullptr;
+      if (shared(exchange->getPointerOperand())) {
+        plan.atomics.push_back({exchange, exchange->getPointerOperand()});
+      }
+    } else if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
+      last = nullptr;
+      if (fence->getSyncScopeID() != llvm::SyncScope::SingleThread) plan.fences.push_back(fence);
+    } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
+      last = nullptr;
+      const auto* length = llvm::dyn_cast<llvm::ConstantInt>(memory->getLength());
+      if (length != nullptr && length->isZero()) continue;
+      const auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(memory);
+      const bool reads = transfer != nullptr && shared(transfer->getSource());
+      const bool writes = shared(memory->getDest());
+      if (reads || writes) plan.ranges.push_back({memory, reads, writes});
+    } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      const llvm::Function* callee = call->getCalledFunction();
+      if (call->isInlineAsm() || (callee != nullptr && callee->isIntrinsic())) {
+        if (!llvm::isa<llvm::DbgInfoIntrinsic>(call) && !call->doesNotAccessMemory()) {
+          last = nullptr;
+        }
+        continue;
+      }
+      last = nullptr;
+      if (llvm::Value* object = atomic_call_object(*call)) {
+        if (shared(object)) plan.atomics.push_back({call, object});
+        continue;
+      }
+      if (callee != nullptr && callee->getName().starts_with(abi::kPrefix)) continue;
+      if (call->hasFnAttr(llvm::Attribute::ReturnsTwice) && callee != nullptr &&
+          callee->getName() != "vfork") {
+        plan.setjmps.push_back(call);
+      }
+      // Nothing that a pure function of another library does can be of interest.
+      if (call->doesNotAccessMemory() && call->doesNotThrow() && callee != nullptr &&
+          callee->isDeclaration()) {
+        continue;
+      }
+      plan.calls.push_back(call);
+    }
+  }
+}
+
+}  // namespace syndrome::instrument

@@ -1,0 +1,37 @@
+// What clang loads: -fpass-plugin=syndrome_pass.so. The mode is -mllvm -syndrome-mode=fast, which
+// clang knows only when the plugin is loaded with -Xclang -load as well.
+
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/CommandLine.h>
+
+#include "instrument/instrument.h"
+
+namespace {
+
+using syndrome::instrument::InstrumentPass;
+using syndrome::instrument::Mode;
+
+llvm::cl::opt<Mode> mode("syndrome-mode", llvm::cl::desc("Where Syndrome puts its probes"),
+                         llvm::cl::values(clEnumValN(Mode::kSource, "source",
+                                                     "before any optimization"),
+                                          clEnumValN(Mode::kFast, "fast", "after inlining")),
+                         llvm::cl::init(Mode::kSource));
+
+void add(llvm::ModulePassManager& passes, Mode here) {
+  if (mode == here) passes.addPass(InstrumentPass(here));
+}
+
+void add_callbacks(llvm::PassBuilder& builder) {
+  builder.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add(passes, Mode::kSource); });
+  builder.registerOptimizerEarlyEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add(passes, Mode::kFast); });
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "syndrome", SYNDROME_VERSION, add_callbacks};
+}

@@ -1,0 +1,131 @@
+#include "instrument/sites.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/DebugLoc.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace syndrome::instrument {
+namespace {
+
+bool in_system_header(llvm::StringRef path) {
+  return path.starts_with("/usr/include/") || path.starts_with("/usr/lib/") ||
+         path.starts_with("/usr/local/include/");
+}
+
+/// Of the code as the compiler made it from the source: a profile that was taken with other code
+/// does not fit. What differs between optimization levels is left out.
+std::uint32_t hash_of(const llvm::Function& function) {
+  std::uint32_t hash = 2166136261u;
+  const auto mix = [&hash](std::uint32_t value) { hash = (hash ^ value) * 16777619u; };
+  for (const llvm::BasicBlock& block : function) {
+    for (const llvm::Instruction& instruction : block) {
+      if (instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd()) continue;
+      mix(instruction.getOpcode());
+      mix(instruction.getNumOperands());
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+        if (const llvm::Function* callee = call->getCalledFunction()) {
+          for (const char c : callee->getName()) mix(static_cast<std::uint8_t>(c));
+        }
+      }
+    }
+  }
+  return hash;
+}
+
+}  // namespace
+
+const std::string& Sites::path_of(const llvm::DIFile* file) {
+  const auto [at, added] = files_.try_emplace(file);
+  if (added && file != nullptr) {
+    llvm::SmallString<128> path(file->getFilename());
+    if (!llvm::sys::path::is_absolute(path) && !file->getDirectory().empty()) {
+      path = file->getDirectory();
+      llvm::sys::path::append(path, file->getFilename());
+    }
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/false);
+    at->second = std::string(path);
+  }
+  return at->second;
+}
+
+std::uint32_t Sites::begin(const llvm::Function& function, std::uint32_t flags,
+                           llvm::StringRef label) {
+  inlined_.clear();
+  unit::Function entry;
+  entry.name = unit_.string(function.getName());
+  if (const llvm::DISubprogram* program = function.getSubprogram()) {
+    const std::string& path = path_of(program->getFile());
+    entry.file = unit_.string(path);
+    entry.line = program->getLine();
+    if (in_system_header(path)) flags |= unit::kSystem;
+  }
+  entry.flags = flags;
+  entry.label = unit_.string(label);
+  entry.hash = hash_of(function);
+  return unit_.begin_function(entry);
+}
+
+unit::Site Sites::place(const llvm::DILocation* location, const llvm::Function& function) {
+  unit::Site site;
+  if (location == nullptr) return site;
+  const std::string& path = path_of(location->getFile());
+  site.file = unit_.string(path);
+  site.line = location->getLine();
+  site.column = static_cast<std::uint16_t>(
+      std::min<unsigned>(location->getColumn(), std::numeric_limits<std::uint16_t>::max()));
+  if (in_system_header(path)) site.flags |= unit::kSystemSite;
+  const llvm::DISubprogram* program = location->getScope()->getSubprogram();
+  if (program != nullptr && program != function.getSubprogram()) {
+    const llvm::StringRef name = program->getLinkageName();
+    site.function = unit_.string(name.empty() ? program->getName() : name);
+  }
+  if (const llvm::DILocation* call = location->getInlinedAt()) {
+    auto known = inlined_.find(call);
+    if (known == inlined_.end()) {
+      unit::Site outer = place(call, function);
+      outer.kind = unit::SiteKind::kCall;
+      known = inlined_.try_emplace(call, unit_.reference(unit_.add_site(outer))).first;
+    }
+    site.inlined = known->second;
+  }
+  return site;
+}
+
+void Sites::name(unit::Site& site, const VariableName& name) {
+  site.name = unit_.string(name.text);
+  if (name.offset.has_value() && *name.offset >= std::numeric_limits<std::int32_t>::min() &&
+      *name.offset <= std::numeric_limits<std::int32_t>::max()) {
+    site.offset = static_cast<std::int32_t>(*name.offset);
+    site.flags |= unit::kHasOffset;
+  }
+  if (name.ambiguous) site.flags |= unit::kAmbiguous;
+}
+
+std::uint32_t Sites::access(const llvm::Instruction& at, const llvm::Value* pointer,
+                            unit::SiteKind kind, std::uint64_t bytes) {
+  unit::Site site = place(at.getDebugLoc().get(), *at.getFunction());
+  site.kind = kind;
+  site.bytes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  if (at.isVolatile()) site.flags |= unit::kVolatile;
+  name(site, names_.of(pointer, bytes));
+  return unit_.add_site(site);
+}
+
+std::uint32_t Sites::call(const llvm::CallBase& at) {
+  unit::Site site = place(at.getDebugLoc().get(), *at.getFunction());
+  site.kind = unit::SiteKind::kCall;
+  for (const llvm::Value* argument : at.args()) {
+    if (!argument->getType()->isPointerTy()) continue;
+    name(site, names_.of_object(argument));
+    break;
+  }
+  return unit_.add_site(site);
+}
+
+}  // namespace syndrome::instrument

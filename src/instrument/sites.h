@@ -1,0 +1,43 @@
+// Sites: where in the source an access or a call stands, and what it is called.
+
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instruction.h>
+
+#include <string>
+
+#include "event/unit.h"
+#include "instrument/names.h"
+#include "instrument/unit_builder.h"
+
+namespace syndrome::instrument {
+
+class Sites {
+ public:
+  Sites(const llvm::Module& module, UnitBuilder& unit) : unit_(unit), names_(module) {}
+
+  /// Begins a function in the unit.
+  std::uint32_t begin(const llvm::Function& function, std::uint32_t flags, llvm::StringRef label);
+
+  /// The number of a new site of the function that was begun last.
+  std::uint32_t access(const llvm::Instruction& at, const llvm::Value* pointer, unit::SiteKind kind,
+                       std::uint64_t bytes);
+  std::uint32_t call(const llvm::CallBase& at);
+
+  [[nodiscard]] Names& names() { return names_; }
+
+ private:
+  unit::Site place(const llvm::DILocation* location, const llvm::Function& function);
+  void name(unit::Site& site, const VariableName& name);
+
+  UnitBuilder& unit_;
+  Names names_;
+  llvm::DenseMap<const llvm::DILocation*, std::uint32_t> inlined_;  // sites of inlined calls
+  llvm::DenseMap<const llvm::DIFile*, std::string> files_;
+  const std::string& path_of(const llvm::DIFile* file);
+};
+
+}  // namespace syndrome::instrument
