@@ -39,11 +39,24 @@ void CaptureMemory::cut(std::uint64_t address, std::uint64_t bytes) {
 
 void CaptureMemory::cut_if_used(std::uint64_t address, std::uint64_t bytes) {
   for (const std::uint64_t at : {address, address + bytes}) {
-    if (find(at >> kPageBits) != nullptr) cut_at(at);
+    if (find(at >> kPageBits) != nullptr) {
+      cut_at(at);
+    } else {
+      later_.push_back(at);
+    }
   }
+  // Allocators give the same addresses again and again.
+  if (later_.size() < later_limit_) return;
+  std::sort(later_.begin(), later_.end());
+  later_.erase(std::unique(later_.begin(), later_.end()), later_.end());
+  later_limit_ = std::max(later_limit_, 2 * later_.size());
 }
 
 bool CaptureMemory::seal() {
+  for (const std::uint64_t at : later_) {
+    if (find(at >> kPageBits) != nullptr) cut_at(at);
+  }
+  later_ = {};
   std::sort(pages_.begin(), pages_.end(),
             [](const Page& a, const Page& b) { return a.number < b.number; });
   cache_.fill(Cached{});

@@ -32,7 +32,7 @@ class CaptureMemory {
 
   /// An access to `bytes` bytes (not 0) at `address`; both below 2^47.
   void cut(std::uint64_t address, std::uint64_t bytes);
-  /// Allocated or freed: cuts only pages that some access has cut already.
+  /// Allocated or freed: cuts only pages that some access cuts too.
   void cut_if_used(std::uint64_t address, std::uint64_t bytes);
 
   /// False when the run touched more pages than kMaxPages: what came later was not cut.
@@ -132,6 +132,8 @@ class CaptureMemory {
   std::vector<Page> pages_;
   std::vector<Slot> slots_;
   bool full_ = false;
+  std::vector<std::uint64_t> later_;  // where to cut, if an access comes to that page
+  std::size_t later_limit_ = std::size_t{1} << 20;
 };
 
 }  // namespace syndrome::trace

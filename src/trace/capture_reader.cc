@@ -368,9 +368,10 @@ class CaptureSource final : public Source {
       case Sync::kAtomicLoad: on_atomic(EventKind::kRead, record); break;
       case Sync::kAtomicStore: on_atomic(EventKind::kWrite, record); break;
       case Sync::kAtomicRmw: on_atomic(EventKind::kRmw, record); break;
-      case Sync::kFence:
-      case Sync::kHappensBefore:
-      case Sync::kHappensAfter: break;
+      // Home-made synchronization orders as a semaphore does.
+      case Sync::kHappensBefore: on_object(EventKind::kPost, record); break;
+      case Sync::kHappensAfter: on_object(EventKind::kWait, record); break;
+      case Sync::kFence: break;  // of this thread alone: it conflicts with nothing
       case Sync::kBlockBegin:
       case Sync::kBlockEnd: break;  // enter() and exit()
       case Sync::kDestroy: names_.forget_objects(record.object, 1); break;
