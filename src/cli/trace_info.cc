@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "cli/progress.h"
 #include "report/cells.h"
 #include "report/words.h"
+#include "trace/capture_reader.h"
 #include "trace/input.h"
 #include "trace/syn_reader.h"
 
@@ -39,12 +42,15 @@ struct Info {
   std::array<std::uint64_t, kEventKindCount> kinds{};
   std::optional<bool> complete;  // .syn only: other formats do not tell
   std::vector<std::string> warnings;
+  std::optional<trace::CaptureSummary> recorded;  // .syn with words only
 };
 
 /// A .syn file has its totals at its end, so it need not be decoded. Nothing when the file is not
 /// a plain .syn, or is damaged; then reading it tells why.
 std::optional<Info> from_summary(const trace::Input& input) {
   if (input.format() != trace::Format::kSyn || input.path() == "-") return std::nullopt;
+  const Result<bool> recorded = trace::is_capture(input.path());
+  if (!recorded || *recorded) return std::nullopt;
   const Result<trace::SynSummary> summary = trace::read_syn_summary(input.path());
   if (!summary) return std::nullopt;
   Info info;
@@ -81,7 +87,36 @@ Result<Info> from_events(trace::Input& input) {
   info.kinds = pass->trace.counts.of_kind;
   info.warnings = pass->trace.warnings;
   if (input.format() == trace::Format::kSyn) info.complete = info.warnings.empty();
+  if (input.format() == trace::Format::kSyn && input.path() != "-") {
+    const Result<bool> recorded = trace::is_capture(input.path());
+    if (!recorded || !*recorded) return info;
+    Result<trace::CaptureSummary> summary = trace::read_capture_summary(input.path());
+    if (!summary) return summary.error();
+    info.complete = summary->complete;
+    info.chunks = summary->chunks;
+    info.recorded = std::move(*summary);
+  }
   return info;
+}
+
+std::string date_of(std::uint64_t realtime_ns) {
+  const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm parts{};
+  if (::gmtime_r(&seconds, &parts) == nullptr) return "";
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return std::string(text.data(), size);
+}
+
+/// The command as a shell would take it, near enough for a person.
+std::string command_of(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$*?") == std::string::npos;
+    line += plain ? word : "'" + word + "'";
+  }
+  return report::clean(line);
 }
 
 std::string as_text(const InfoCall& call, const Info& info) {
@@ -98,6 +133,17 @@ std::string as_text(const InfoCall& call, const Info& info) {
   }
   if (info.chunks != 0) size += fmt::format(", {}", report::many(info.chunks, "chunk"));
   if (info.bytes != 0) line("size", size);
+  if (info.recorded) {
+    const trace::CaptureSummary& recorded = *info.recorded;
+    line("command", command_of(recorded.command));
+    line("process", fmt::format("{}{}{}", recorded.pid, recorded.realtime_ns != 0 ? ", " : "",
+                                recorded.realtime_ns != 0 ? date_of(recorded.realtime_ns) : ""));
+    line("words", report::grouped(recorded.words));
+    for (const std::string& path : recorded.instrumented) line("module", report::clean(path));
+    for (const std::string& path : recorded.bare) {
+      line("module", report::clean(path) + "  (not instrumented)");
+    }
+  }
   line("threads", report::grouped(info.threads));
   line("variables", report::grouped(info.variables));
   line("locks", report::grouped(info.locks));
@@ -123,6 +169,14 @@ std::string as_json(const InfoCall& call, const Info& info) {
   if (info.complete) object["complete"] = *info.complete;
   if (info.chunks != 0) object["chunks"] = info.chunks;
   if (info.ill_formed != 0) object["ill_formed"] = info.ill_formed;
+  if (info.recorded) {
+    object["recorded"] = {{"command", info.recorded->command},
+                          {"pid", info.recorded->pid},
+                          {"realtime_ns", info.recorded->realtime_ns},
+                          {"words", info.recorded->words},
+                          {"instrumented_modules", info.recorded->instrumented},
+                          {"other_modules", info.recorded->bare}};
+  }
   Json& kinds = object["kinds"] = Json::object();
   for (std::size_t kind = 0; kind < kEventKindCount; ++kind) {
     if (info.kinds[kind] != 0) kinds[std::string(kEventKindNames[kind])] = info.kinds[kind];

@@ -431,6 +431,25 @@ Result<std::unique_ptr<Source>> read_capture(const std::string& path, const Read
   return pipelined(std::move(source));
 }
 
+Result<CaptureSummary> read_capture_summary(const std::string& path) {
+  auto index = read_capture_index(path);
+  if (!index) return index.error();
+  const CaptureMeta meta(std::move(index->meta));
+  CaptureSummary summary;
+  summary.command = meta.command;
+  summary.pid = meta.pid;
+  summary.realtime_ns = meta.realtime_ns;
+  summary.threads = index->threads.size();
+  summary.words = index->words;
+  summary.chunks = index->chunks;
+  summary.complete = index->complete;
+  for (const CapturedModule& module : meta.modules) {
+    std::vector<std::string>& list = module.instrumented ? summary.instrumented : summary.bare;
+    if (std::find(list.begin(), list.end(), module.path) == list.end()) list.push_back(module.path);
+  }
+  return summary;
+}
+
 Result<bool> is_capture(const std::string& path) {
   auto reader = ChunkReader::open(path);
   if (!reader) return reader.error();

@@ -12,8 +12,10 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "event/result.h"
 #include "trace/input.h"
@@ -24,6 +26,20 @@ namespace syndrome::trace {
 /// The first thing that it does, before the first event, is to go through all words once.
 [[nodiscard]] Result<std::unique_ptr<Source>> read_capture(const std::string& path,
                                                            const ReadOptions& options);
+
+/// What a recording says of itself, without its events.
+struct CaptureSummary {
+  std::vector<std::string> command;
+  std::uint32_t pid = 0;
+  std::uint64_t realtime_ns = 0;  // when it began, since 1970; 0: unknown
+  std::uint64_t threads = 0;
+  std::uint64_t words = 0;
+  std::uint64_t chunks = 0;
+  bool complete = false;
+  std::vector<std::string> instrumented;  // paths of modules
+  std::vector<std::string> bare;          // of those whose code has no probes
+};
+[[nodiscard]] Result<CaptureSummary> read_capture_summary(const std::string& path);
 
 /// Whether the .syn file is a recording: its first chunk has words or metadata.
 [[nodiscard]] Result<bool> is_capture(const std::string& path);
