@@ -166,7 +166,8 @@ class FieldSearch {
                                      std::int64_t from_owner, const std::string& path,
                                      const char* separator) {
     const bool is_union = record.getTag() == dwarf::DW_TAG_union_type;
-    if (bytes_ > 0 && offset == 0 && bytes_ == bytes_of(&record) && !single_field(record)) {
+    if (offset == 0 && !is_union && !single_field(record) &&
+        (bytes_ == 0 || bytes_ == bytes_of(&record))) {
       // The whole object: a copy.
       return VariableName{.text = path, .offset = from_owner, .ambiguous = false};
     }
@@ -199,7 +200,8 @@ class FieldSearch {
       if (base) {
         found = fields_of_base(*member, offset - begin);
       } else if (member->getName().empty()) {
-        found = at(member->getBaseType(), offset - begin, from_owner, path, true);
+        const llvm::DICompositeType* inner = composite(member->getBaseType());
+        if (inner != nullptr) found = fields(*inner, offset - begin, from_owner, path, separator);
       } else if (member->getName().starts_with("_vptr")) {
         found = std::nullopt;
       } else {
@@ -260,21 +262,32 @@ Names::Names(const llvm::Module& module) : layout_(module.getDataLayout()) {
   for (const llvm::GlobalVariable& global : module.globals()) {
     llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> expressions;
     global.getDebugInfo(expressions);
-    if (!expressions.empty()) variables_[&global] = expressions.front()->getVariable();
+    if (!expressions.empty()) storage_[&global] = expressions.front()->getVariable();
   }
+  const auto add = [this](bool declares, const auto& record) {
+    if (record.isKillLocation() || record.hasArgList()) return;
+    if (record.getExpression()->getNumElements() != 0) return;
+    (declares ? storage_ : values_)
+        .try_emplace(record.getVariableLocationOp(0), record.getVariable());
+  };
   for (const llvm::Function& function : module) {
     for (const llvm::BasicBlock& block : function) {
       for (const llvm::Instruction& instruction : block) {
-        for (const llvm::DbgVariableRecord& record :
+        for (llvm::DbgVariableRecord& record :
              llvm::filterDbgVars(instruction.getDbgRecordRange())) {
-          if (record.isKillLocation() || record.hasArgList()) continue;
-          if (record.getExpression()->getNumElements() != 0) continue;
-          variables_.try_emplace(record.getVariableLocationOp(0), record.getVariable());
+          add(record.isDbgDeclare(), record);
+          if (record.isDbgAssign() && record.getAddressExpression()->getNumElements() == 0 &&
+              !record.isKillAddress()) {
+            storage_.try_emplace(record.getAddress(), record.getVariable());
+          }
         }
         if (const auto* intrinsic = llvm::dyn_cast<llvm::DbgVariableIntrinsic>(&instruction)) {
-          if (intrinsic->isKillLocation() || intrinsic->hasArgList()) continue;
-          if (intrinsic->getExpression()->getNumElements() != 0) continue;
-          variables_.try_emplace(intrinsic->getVariableLocationOp(0), intrinsic->getVariable());
+          add(llvm::isa<llvm::DbgDeclareInst>(intrinsic), *intrinsic);
+          if (const auto* assign = llvm::dyn_cast<llvm::DbgAssignIntrinsic>(intrinsic);
+              assign != nullptr && assign->getAddressExpression()->getNumElements() == 0 &&
+              !assign->isKillAddress()) {
+            storage_.try_emplace(assign->getAddress(), assign->getVariable());
+          }
         }
       }
     }
@@ -282,11 +295,11 @@ Names::Names(const llvm::Module& module) : layout_(module.getDataLayout()) {
 }
 
 Names::Place Names::variable_of(const llvm::Value* storage) {
-  const auto known = variables_.find(storage);
-  if (known == variables_.end()) return {};
+  const auto known = storage_.find(storage);
+  if (known == storage_.end()) return {};
   const llvm::DIVariable* variable = known->second;
   std::string name = variable->getName().str();
-  if (llvm::isa<llvm::DIGlobalVariable>(variable)) {
+  if (llvm::isa<llvm::DIGlobalVariable>(variable) && !name.empty()) {
     name = qualified_name(variable->getScope(), name);
   }
   return {.type = variable->getType(), .offset = 0, .variable = name};
@@ -343,8 +356,8 @@ const llvm::DIType* Names::pointee_of(const llvm::Value* loaded, unsigned depth)
     if (types.size() == 0) return nullptr;
     return target_of(types[0]);
   }
-  const Place variable = variable_of(loaded);
-  return variable.type == nullptr ? nullptr : target_of(variable.type);
+  const auto known = values_.find(loaded);
+  return known == values_.end() ? nullptr : target_of(known->second->getType());
 }
 
 Names::Place Names::place_of(const llvm::Value* pointer, unsigned depth) {
@@ -460,12 +473,14 @@ VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
 VariableName Names::of_object(const llvm::Value* pointer) {
   pointer = pointer->stripPointerCasts();
   if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(pointer)) {
+    if (global->isConstant()) return {};
     return {.text = of_global(*global), .offset = {}, .ambiguous = false};
   }
   if (llvm::isa<llvm::AllocaInst>(pointer)) {
     return {.text = variable_of(pointer).variable, .offset = {}, .ambiguous = false};
   }
-  if (llvm::isa<llvm::GEPOperator>(pointer)) return of(pointer, 0);
+  // The field at the beginning, not the object that it begins.
+  if (llvm::isa<llvm::GEPOperator>(pointer)) return of(pointer, 1);
   return {};
 }
 

@@ -53,7 +53,9 @@ class Names {
   Place variable_of(const llvm::Value* storage);
 
   const llvm::DataLayout& layout_;
-  llvm::DenseMap<const llvm::Value*, const llvm::DIVariable*> variables_;
+  // Variables by their memory, and by a value that they have.
+  llvm::DenseMap<const llvm::Value*, const llvm::DIVariable*> storage_;
+  llvm::DenseMap<const llvm::Value*, const llvm::DIVariable*> values_;
 };
 
 }  // namespace syndrome::instrument

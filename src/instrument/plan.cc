@@ -170,6 +170,7 @@ bool Planner::wanted(const llvm::Function& function) const {
   if (function.hasFnAttribute(llvm::Attribute::Naked)) return false;
   if (function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation)) return false;
   if (function.getName().starts_with(abi::kPrefix)) return false;
+  if (function.getName() == "__clang_call_terminate") return false;
   if (plain_.contains(&function) || is_internal(function)) return false;
   // What picks a function when the program is loaded runs before anything is initialized.
   return std::ranges::none_of(function.getParent()->ifuncs(), [&](const llvm::GlobalIFunc& ifunc) {

@@ -38,6 +38,11 @@ std::string std_name(const llvm::Function& function) {
        at = name.find("std::__1::")) {
     name.erase(at + 5, 5);
   }
+  // A function in a function template shows the return type of the latter.
+  if (const std::size_t at = name.find(" std::");
+      at != std::string::npos && at < name.find('<') && !name.starts_with("std::")) {
+    name.erase(0, at + 1);
+  }
   return name;
 }
 
@@ -87,6 +92,14 @@ bool is_class_of_ours(llvm::StringRef name) {
              "std::__dispatch_arrive_barrier", "std::__destroy_barrier_algorithm_base"});
 }
 
+/// The last name is that of the class: "std::barrier<>::barrier", "std::latch::~latch".
+bool is_constructor(llvm::StringRef name) {
+  const llvm::StringRef last = name.substr(name.rfind("::") + 2);
+  return last.starts_with("~") || last == "latch" || last == "barrier" ||
+         last == "counting_semaphore" || last.starts_with("__tree_barrier") ||
+         last == "__atomic_semaphore";
+}
+
 bool is_waiting(llvm::StringRef name) {
   return starts_with_any(name, {"std::__detail::__waiter",
                                 "std::__detail::__timed_waiter",
@@ -96,7 +109,7 @@ bool is_waiting(llvm::StringRef name) {
                                 "std::__detail::__wait_for",
                                 "std::__detail::__thread_relax",
                                 "std::__detail::__thread_yield",
-                                "std::__detail::__atomic_spin",
+                                "std::__detail::__atomic_",
                                 "std::__detail::__default_spin",
                                 "std::__detail::__timed_backoff",
                                 "std::__detail::__enters_wait",
@@ -110,13 +123,6 @@ bool is_waiting(llvm::StringRef name) {
                                 "std::__cxx_atomic_notify"});
 }
 
-/// The library's atomics, which the program uses as well.
-bool is_atomic_function(llvm::StringRef name) {
-  return starts_with_any(name, {"std::__atomic_impl::", "std::__atomic_base<", "std::atomic<",
-                                "std::__atomic_ref<", "std::atomic_flag::", "std::atomic_ref<",
-                                "std::__cxx_atomic_", "std::__atomic_load", "std::__atomic_store"});
-}
-
 /// Copies of functions that internal functions call, with everything that those call in turn.
 class PlainCopies {
  public:
@@ -128,7 +134,7 @@ class PlainCopies {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
         llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
         if (callee == nullptr || callee->isDeclaration() || plain_.contains(callee)) continue;
-        if (!synchronizes(*callee).any() && !is_atomic_function(std_name(*callee))) continue;
+        if (std_name(*callee).empty()) continue;
         call->setCalledFunction(copy_of(*callee));
       }
     }
@@ -268,18 +274,18 @@ void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::F
   PlainCopies copies(plain);
   Announcer announcer(module);
   for (llvm::Function* function : internal) {
-    // What waits for the program's own atomic calls back into it, and those loads are events.
-    if (is_class_of_ours(std_name(*function))) copies.redirect(*function);
-  }
-  for (llvm::Function* function : internal) {
-    const Synchronizes what = synchronizes(*function);
-    if (what.any()) announcer.announce(*function, what);
     const std::string name = std_name(*function);
     const Method method = method_of(name);
     if (method.type == "std::__tree_barrier" && method.name == "arrive" &&
         !method.arguments.starts_with("std::__empty_completion")) {
       announcer.announce_completion(*function);
     }
+    // What waits for the program's own atomic calls back into it, and those loads are events.
+    if (is_class_of_ours(name) && !is_constructor(name)) copies.redirect(*function);
+  }
+  for (llvm::Function* function : internal) {
+    const Synchronizes what = synchronizes(*function);
+    if (what.any()) announcer.announce(*function, what);
   }
 }
 

@@ -26,9 +26,9 @@ struct Synchronizes {
 /// gets no probes.
 [[nodiscard]] bool is_internal(const llvm::Function& function);
 
-/// Makes the internal functions call copies without probes of the library's atomic functions and of
-/// each other's public ones, and puts the calls of Synchronizes into the public ones. Returns the
-/// copies through `plain`: they get no probes either.
+/// Makes the internal functions of those classes call copies without probes of what they use of the
+/// library and of each other's public functions, and puts the calls of Synchronizes into the public
+/// ones. Returns the copies through `plain`: they get no probes either.
 void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain);
 
 }  // namespace syndrome::instrument
