@@ -85,6 +85,10 @@ void modules_changed();
 /// gettid() of the caller, remembered.
 [[nodiscard]] int thread_id();
 
+/// At the end of a thread: the robust mutexes that it holds are released, by the kernel and for
+/// whoever gets EOWNERDEAD next.
+void note_robust_released();
+
 /// After a lock function of a mutex has returned `result`.
 void note_locked(const void* mutex, int result);
 

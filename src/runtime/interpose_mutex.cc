@@ -1,11 +1,14 @@
 // Mutexes of every kind, and spin locks.
 //
 // A failed unlock releases nothing, so whether it will fail is looked up first, in the mutex: only
-// kinds that know their owner can fail. A robust mutex whose owner died is acquired (EOWNERDEAD),
-// and the dead owner's hold ends with a kDestroy before that.
+// kinds that know their owner can fail. A robust mutex whose owner died is acquired (EOWNERDEAD);
+// its owner recorded the release when it ended.
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/interpose.h"
@@ -62,8 +65,25 @@ bool may_unlock(const void* pthread_mutex) {
 }
 
 void note_locked(const void* mutex, int result) {
-  if (result == EOWNERDEAD) sync(Sync::kDestroy, number_of(mutex));
   if (result == 0 || result == EOWNERDEAD) sync(Sync::kAcquire, number_of(mutex));
+}
+
+void note_robust_released() {
+  robust_list_head* head = nullptr;
+  std::size_t bytes = 0;
+  if (syscall(SYS_get_robust_list, 0, &head, &bytes) != 0 || head == nullptr) return;
+  constexpr std::uintptr_t kPriorityBit = 1;  // the list marks mutexes with priority inheritance
+  constexpr std::size_t kOffset = offsetof(pthread_mutex_t, __data.__list.__next);
+  const robust_list* at = head->list.next;
+  // Longer than any list that is not a ring by mistake.
+  constexpr int kMost = 1 << 20;
+  for (int i = 0; i < kMost && at != &head->list; ++i) {
+    const std::uintptr_t entry = number_of(at) & ~kPriorityBit;
+    const auto* const mutex = reinterpret_cast<const pthread_mutex_t*>(entry - kOffset);
+    const unsigned levels = mutex->__data.__count > 0 ? mutex->__data.__count : 1;
+    for (unsigned level = 0; level < levels; ++level) sync(Sync::kRelease, number_of(mutex));
+    at = reinterpret_cast<const robust_list*>(entry)->next;
+  }
 }
 
 void mutexes_after_fork() {

@@ -118,8 +118,9 @@ void end_round(void* value) {
     pthread_setspecific(end_key, reinterpret_cast<void*>(rounds - 1));
     return;
   }
-  if (recording() && ending.stack_bytes != 0) {
-    sync(Sync::kFree, ending.stack_low, ending.stack_bytes);
+  if (recording()) {
+    note_robust_released();
+    if (ending.stack_bytes != 0) sync(Sync::kFree, ending.stack_low, ending.stack_bytes);
   }
   thread_end();
 }
