@@ -106,14 +106,20 @@ class Run {
     ++seen.violated;
     for (const json& finding : verdict["findings"]) {
       for (const json& site : finding["sites"]) {
-        if (!site.contains("line") || !site.contains("file")) continue;
-        if (fs::path(site["file"].get<std::string>()).filename() != program_.source.filename()) {
-          continue;
-        }
-        seen.lines.insert(site["line"].get<std::size_t>());
+        add_line(site, seen);
+        if (!site.contains("stack")) continue;
+        for (const json& frame : site["stack"]) add_line(frame, seen);
       }
     }
     seen.report += shell_.run(fmt::format("syndrome check --check atomicity {}{}", spec, file)).out;
+  }
+
+  // The place of an event, or of a call that led to it: an access may be in a library's header.
+  void add_line(const json& place, Seen& seen) const {
+    if (!place.contains("line") || !place.contains("file")) return;
+    const fs::path file = place["file"].get<std::string>();
+    if (file.filename() != program_.source.filename()) return;
+    seen.lines.insert(place["line"].get<std::size_t>());
   }
 
   void agree(std::string_view how, const Outcome& outcome) {
@@ -165,7 +171,7 @@ int run_all(const std::vector<std::string>& arguments) {
   }
   int failed = 0, programs = 0;
   for (const std::string& file : files) {
-    const Program program = read_program(file);
+    const Program program = read_program(fs::absolute(file));
     if (clean_only && program.violated) continue;
     for (const std::string& level : levels) {
       ++programs;

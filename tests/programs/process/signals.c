@@ -10,13 +10,15 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <unistd.h>
+
+#include "turns.h"
 
 enum { kThreads = 2, kSignals = 50 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int counter;
 static atomic_int signals[kThreads];
 static _Thread_local int me;
+static Turn ready;
 
 static void on_signal(int number) {
   const int saved = errno;
@@ -33,6 +35,7 @@ static void increment(void) {
 
 static void* work(void* number) {
   me = (int)(long)number;
+  turn_give(&ready);
   void* broken = NULL;
   for (int i = 0; i < 1000; ++i) {
     errno = 4321;
@@ -48,10 +51,11 @@ int main(void) {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigaction(SIGRTMIN, &action, NULL);  // real-time signals are queued, so none is lost
+  ready = turn_make();
   pthread_t threads[kThreads];
   for (long i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, (void*)i);
   const union sigval nothing = {0};
-  usleep(1000);  // so that `me` is set
+  for (int i = 0; i < kThreads; ++i) turn_take(&ready);
   for (int i = 0; i < kSignals; ++i) {
     for (int t = 0; t < kThreads; ++t) pthread_sigqueue(threads[t], SIGRTMIN, nothing);
   }
