@@ -49,8 +49,16 @@ class Spin {
     while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) pause();
   }
   void unlock() { __atomic_store_n(&taken_, false, __ATOMIC_RELEASE); }
-  /// In a forked child, whose other threads are gone with what they held.
-  void reset() { unlock(); }
+  /// Before a fork, so that the child's copy of the table is whole. Gives up in the end: a signal
+  /// handler may fork while the code that it interrupted holds this.
+  [[nodiscard]] bool lock_soon() {
+    constexpr int kTries = 10'000;
+    for (int i = 0; i < kTries; ++i) {
+      if (!__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) return true;
+      pause();
+    }
+    return false;
+  }
 
  private:
   static void pause();
@@ -70,11 +78,14 @@ class Hold {
 
 /// In a forked child, after fork_child(): the tables of the interposed functions forget the threads
 /// that the child does not have.
-void threads_after_fork();
 void mutexes_after_fork();
-void signals_after_fork();
 void modules_after_fork();
-void openmp_after_fork();
+
+/// The locks of the tables of interpose_threads.cc and so on.
+[[nodiscard]] Spin& threads_spin();
+[[nodiscard]] Spin& signals_spin();
+[[nodiscard]] Spin& modules_spin();
+[[nodiscard]] Spin& openmp_spin();
 
 /// Records the modules that have been loaded since the last call (wire::Meta::kModule).
 void modules_changed();

@@ -8,7 +8,9 @@
 //   seen_adds, noted     under `spin`
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
+#include <unistd.h>
 
 #include "runtime/interpose.h"
 
@@ -16,6 +18,7 @@ namespace syndrome::rt {
 namespace {
 
 SYNDROME_REAL(dlopen);
+SYNDROME_REAL(readlink);
 
 Spin spin;
 unsigned long long seen_adds = 0;
@@ -31,10 +34,6 @@ struct Module {
   std::uintptr_t end = 0;
   bool probes = false;
 };
-
-const char* text_or_empty(const char* text) {
-  return text != nullptr ? text : "";
-}
 
 std::size_t length_of(const char* text) {
   const volatile char* at = text;
@@ -70,16 +69,14 @@ bool refers_to_runtime(const dl_phdr_info& info) {
 
 void note_module(const dl_phdr_info& info, const Module& module) {
   char path[4096];
-  const char* name = text_or_empty(info.dlpi_name);
+  const char* const name = info.dlpi_name != nullptr ? info.dlpi_name : "";
   std::size_t length = length_of(name);
-  if (length == 0) {  // the program itself
-    Dl_info found{};
-    const bool known = dladdr(reinterpret_cast<void*>(module.base), &found) != 0;
-    name = known ? text_or_empty(found.dli_fname) : "";
-    length = length_of(name);
-  }
   if (length > sizeof path) length = sizeof path;
   for (std::size_t i = 0; i < length; ++i) path[i] = name[i];
+  if (length == 0) {  // the program itself
+    const ssize_t got = real_readlink("/proc/self/exe", path, sizeof path);
+    length = got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
   const std::uint64_t head[3] = {module.base, module.end, module.probes ? 1u : 0u};
   const Piece pieces[] = {{head, sizeof head}, {path, length}};
   meta(wire::Meta::kModule, pieces, 2);
@@ -109,6 +106,16 @@ int count_adds(dl_phdr_info* info, std::size_t, void* adds) {
   return 1;
 }
 
+void look_for_modules() {
+  unsigned long long adds = 0;
+  dl_iterate_phdr(count_adds, &adds);
+  const Inside inside;
+  const Hold hold(spin);
+  if (adds == seen_adds) return;
+  seen_adds = adds;
+  dl_iterate_phdr(look_at, nullptr);
+}
+
 void* open_and_look(const char* path, int mode) {
   void* const handle = real_dlopen(path, mode);
   if (handle != nullptr) modules_changed();
@@ -126,17 +133,16 @@ bool has_slash(const char* path) {
 
 void modules_changed() {
   if (!process_recorded()) return;
-  unsigned long long adds = 0;
-  dl_iterate_phdr(count_adds, &adds);
-  const Inside inside;
-  const Hold hold(spin);
-  if (adds == seen_adds) return;
-  seen_adds = adds;
-  dl_iterate_phdr(look_at, nullptr);
+  const int kept = errno;
+  look_for_modules();
+  errno = kept;
+}
+
+Spin& modules_spin() {
+  return spin;
 }
 
 void modules_after_fork() {
-  spin.reset();
   seen_adds = 0;
   noted_count = 0;
   modules_changed();

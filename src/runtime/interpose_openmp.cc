@@ -410,8 +410,8 @@ void end_reduce() {
 
 }  // namespace
 
-void openmp_after_fork() {
-  spin.reset();
+Spin& openmp_spin() {
+  return spin;
 }
 
 SYNDROME_INTERPOSE ompt::StartTool* ompt_start_tool(unsigned, const char*) {

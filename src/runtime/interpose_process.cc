@@ -116,22 +116,50 @@ auto with_session_in_environ(Use use) {
   });
 }
 
+// Not that of the handlers of signals: one may come in between and set another.
+Spin* const* spins() {
+  static Spin* all[4];
+  all[0] = &threads_spin();
+  all[1] = &modules_spin();
+  all[2] = &openmp_spin();
+  return all;
+}
+thread_local unsigned locked = 0;  // which of them this thread holds over its fork, as bits
+
+void lock_tables() {
+  locked = 0;
+  for (unsigned i = 0; spins()[i] != nullptr; ++i) {
+    if (spins()[i]->lock_soon()) locked |= 1u << i;
+  }
+}
+
+// In a child, also those that threads hold which the child does not have.
+void unlock_tables(bool all) {
+  for (unsigned i = 0; spins()[i] != nullptr; ++i) {
+    if (all || (locked & (1u << i)) != 0) spins()[i]->unlock();
+  }
+  locked = 0;
+}
+
 void before_fork() {
-  if (process_recorded()) fork_prepare();
+  if (!process_recorded()) return;
+  lock_tables();
+  fork_prepare();
 }
 
 void in_parent() {
-  if (process_recorded()) fork_parent();
+  if (!process_recorded()) return;
+  fork_parent();
+  unlock_tables(false);
 }
 
 void in_child() {
   if (!process_recorded()) return;
   const int kept = errno;
+  unlock_tables(true);
+  signals_spin().unlock();
   fork_child();
-  threads_after_fork();
   mutexes_after_fork();
-  signals_after_fork();
-  openmp_after_fork();
   modules_after_fork();
   errno = kept;
 }

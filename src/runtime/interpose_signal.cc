@@ -124,8 +124,8 @@ Handler install_by(Function& real, int number, Handler handler, bool locked = tr
 
 }  // namespace
 
-void signals_after_fork() {
-  spin.reset();
+Spin& signals_spin() {
+  return spin;
 }
 
 SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,

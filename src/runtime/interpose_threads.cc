@@ -223,8 +223,8 @@ void after_join(const Joining& joining, bool joined) {
   if (recording()) sync(Sync::kJoin, joining.number);
 }
 
-void threads_after_fork() {
-  spin.reset();
+Spin& threads_spin() {
+  return spin;
 }
 
 void Spin::pause() {

@@ -27,6 +27,7 @@ void* Slot::look_up() {
   const int kept = errno;
   ++depth;
   void* const found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) dlerror();  // the program must not find our error in its place
   --depth;
   errno = kept;
   if (found != nullptr) address.store(found, std::memory_order_relaxed);
