@@ -70,7 +70,8 @@ TEST(InterposedMemory, EachWayToAllocate) {
   });
   const std::uint64_t sizes[] = {10, 15, 20, 64, 30, 40, 50, 10, 60};
   ASSERT_EQ(seen.size(), 11u);
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(seen[i], (Seen{kAlloc, at(memory[i]), sizes[i]})) << i;
+  for (std::size_t i = 0; i < 9; ++i)
+    EXPECT_EQ(seen[i], (Seen{kAlloc, at(memory[i]), sizes[i]})) << i;
   EXPECT_EQ(seen[9], (Seen{kFree, at(memory[0]), usable}));
   EXPECT_EQ(seen[10].kind, kFree);
   EXPECT_EQ(seen[10].object, at(memory[6]));
