@@ -71,13 +71,16 @@ TEST_P(Order, IsTheOneThatValuesProve) {
   std::map<std::string, int> index_of;  // by the name of a variable
   std::map<int, std::string> name_of;
   std::map<int, std::uint64_t> values;
-  std::size_t reads = 0, wrong = 0;
+  std::size_t reads = 0, wrong = 0, turns = 0;
+  std::string before;
   std::istringstream lines(trace.out);
   for (std::string text; std::getline(lines, text);) {
     const Line line = parse(text);
     if (line.target.starts_with("marker")) workers[line.thread] = line.target[6] - '0';
     if (!line.target.starts_with("atoms") && !line.target.starts_with("cells")) continue;
     ASSERT_TRUE(workers.contains(line.thread)) << text;
+    if (line.thread != before) ++turns;
+    before = line.thread;
     std::deque<Access>& mine = logs[workers[line.thread]];
     ASSERT_FALSE(mine.empty()) << "more accesses than the program made: " << text;
     const Access access = mine.front();
@@ -100,7 +103,8 @@ TEST_P(Order, IsTheOneThatValuesProve) {
     EXPECT_TRUE(left.empty()) << left.size() << " accesses of thread " << number
                               << " are not in the trace";
   }
-  EXPECT_GT(reads, 4000U);
+  EXPECT_GT(reads, 10000U);
+  EXPECT_GT(turns, 30U) << "the threads hardly met";
   EXPECT_EQ(wrong, 0U) << "of " << reads << " reads";
 }
 

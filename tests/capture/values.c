@@ -11,7 +11,7 @@
 
 #include "witness.h"
 
-enum { kThreads = 4, kAccesses = 3000, kCells = 1000, kLocks = 100 };
+enum { kThreads = 4, kAccesses = 8000, kRound = 200, kCells = 1000, kLocks = 100 };
 
 static _Atomic uint64_t atoms[kCells];
 static volatile uint64_t cells[kCells];
@@ -96,6 +96,9 @@ static void* work(void* argument) {
   pthread_barrier_wait(&start);
   uint64_t state = (uint64_t)me + 1;
   for (uint64_t i = 1; i <= kAccesses; ++i) {
+    // Together again, so that all run at once for a while: what one thread does alone proves
+    // nothing.
+    if (i % kRound == 0) pthread_barrier_wait(&start);
     const uint64_t choice = next_random(&state);
     const int index = (int)(next_random(&state) % kCells);
     const uint64_t fresh = ((uint64_t)me + 1) << 32 | i;
