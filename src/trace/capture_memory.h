@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "trace/mix_hash.h"
+
 namespace syndrome::trace {
 
 class CaptureMemory {
@@ -128,7 +130,7 @@ class CaptureMemory {
     std::uint32_t page = 0;
   };
   std::array<Cached, 256> cache_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> by_number_;
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> by_number_;
   std::vector<Page> pages_;
   std::vector<Slot> slots_;
   bool full_ = false;

@@ -15,6 +15,7 @@
 
 #include "event/unit.h"
 #include "event/wire.h"
+#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 
@@ -106,9 +107,9 @@ class CaptureMeta {
 
   std::vector<std::byte> bytes_;
   std::vector<Unit> units_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> by_address_;  // functions
-  tsl::robin_map<std::uint64_t, std::uint32_t> units_by_address_;
-  tsl::robin_map<std::uint64_t, std::string_view> strings_;
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> by_address_;  // functions
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> units_by_address_;
+  tsl::robin_map<std::uint64_t, std::string_view, MixHash> strings_;
   std::vector<RawGlobal> raw_globals_;
 };
 

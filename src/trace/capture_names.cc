@@ -154,12 +154,12 @@ CaptureNames::Object& CaptureNames::object(Space space, std::uint64_t address, s
 
   std::string_view name;
   const unit::Site* named = nullptr;
-  const auto take = [&](std::uint32_t index) {
+  const auto take = [&](std::uint32_t index, bool field) {
     if (index == 0 || named != nullptr) return;
     const unit::Site& site = meta_->sites[index - 1];
     const std::string_view text = meta_->text(owner(index - 1), site.name);
-    if (text.empty() || (site.flags & unit::kSystemSite) != 0 ||
-        (owner(index - 1).flags & unit::kSystem) != 0) {
+    if (text.empty() || (field && text.find("::") == std::string_view::npos) ||
+        (site.flags & unit::kSystemSite) != 0 || (owner(index - 1).flags & unit::kSystem) != 0) {
       return;
     }
     named = &site;
@@ -169,14 +169,15 @@ CaptureNames::Object& CaptureNames::object(Space space, std::uint64_t address, s
   if (global != nullptr) {
     text_ = place_name(*global, address);
   } else {
-    take(call);
+    take(call, false);
     // A program's own functions lock on behalf of the one that has the name only through the
     // library's: so no further than the first function that is not the library's.
     for (std::size_t i = stack.size(); i-- > 0 && named == nullptr;) {
       const bool library = !stack[i].block && stack[i].function != CaptureMeta::kNone &&
                            (meta_->functions[stack[i].function].flags & unit::kSystem) != 0;
       if (!library && !stack[i].block) break;
-      take(stack[i].call);
+      // What a library's object is called (`guard`) is not what it locks.
+      take(stack[i].call, true);
     }
     if (named == nullptr) name = kind_name(space);
     const std::uint64_t offset = named != nullptr && (named->flags & unit::kHasOffset) != 0

@@ -25,6 +25,7 @@
 #include "event/names.h"
 #include "trace/capture_meta.h"
 #include "trace/capture_walk.h"
+#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 
@@ -90,7 +91,8 @@ class CaptureNames {
   tsl::robin_map<std::string, std::uint32_t> sites_;
   std::map<Key, Object> objects_;
   tsl::robin_map<std::string, std::uint32_t> object_names_;  // how often each was given
-  tsl::robin_map<std::uint64_t, std::uint64_t> fields_;  // hash of a field's name -> its address
+  tsl::robin_map<std::uint64_t, std::uint64_t, MixHash>
+      fields_;  // hash of a field's name -> its address
   std::string text_;
 };
 

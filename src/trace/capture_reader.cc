@@ -14,6 +14,7 @@
 #include "trace/capture_index.h"
 #include "trace/capture_names.h"
 #include "trace/capture_survey.h"
+#include "trace/mix_hash.h"
 #include "trace/pipelined.h"
 #include "trace/syn_chunks.h"
 
@@ -406,8 +407,8 @@ class CaptureSource final : public Source {
   std::multimap<Waiting, std::size_t> waiting_;
   std::set<std::pair<std::uint64_t, std::size_t>> by_time_;  // those that wait
   tsl::robin_map<std::size_t, Waiting> waits_;
-  std::size_t unpacked_ = 0;                            // words of all streams
-  tsl::robin_map<std::uint64_t, std::uint64_t> sizes_;  // of allocations
+  std::size_t unpacked_ = 0;                                     // words of all streams
+  tsl::robin_map<std::uint64_t, std::uint64_t, MixHash> sizes_;  // of allocations
 
   Stream* stream_ = nullptr;  // that runs
   std::uint64_t limit_ = 0;   // the smallest time of the others

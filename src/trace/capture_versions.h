@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "event/wire.h"
+#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 
@@ -49,7 +50,7 @@ class CaptureVersions {
   }
   void find_from(Shard& shard, std::uint64_t version);
 
-  tsl::robin_map<std::uint64_t, std::size_t> by_key_;
+  tsl::robin_map<std::uint64_t, std::size_t, MixHash> by_key_;
   std::vector<Page> pages_;
   std::array<Shard, wire::kShards> shards_;
   std::uint64_t missing_ = 0;
