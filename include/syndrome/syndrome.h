@@ -75,9 +75,9 @@ SYNDROME_NO_PROBES static inline void syndrome_internal_end(
 
 #define SYNDROME_INTERNAL_JOIN2(a, b) a##b
 #define SYNDROME_INTERNAL_JOIN(a, b) SYNDROME_INTERNAL_JOIN2(a, b)
-#define SYNDROME_INTERNAL_SCOPE(kind, label)                                       \
-  struct syndrome_internal_scope SYNDROME_INTERNAL_JOIN(syndrome_scope_, __LINE__) \
-      __attribute__((cleanup(syndrome_internal_end), unused)) =                    \
+#define SYNDROME_INTERNAL_SCOPE(kind, label)                                          \
+  struct syndrome_internal_scope SYNDROME_INTERNAL_JOIN(syndrome_scope_, __COUNTER__) \
+      __attribute__((cleanup(syndrome_internal_end), unused)) =                       \
           syndrome_internal_begin((kind), (label))
 
 #define SYNDROME_ATOMIC_SCOPE(label) SYNDROME_INTERNAL_SCOPE(0u, (label))

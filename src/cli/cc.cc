@@ -109,12 +109,13 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     return refuse(fmt::format("--syndrome-mode is source or fast, not '{}'. Try '--syndrome-help'.",
                               line.mode));
   }
-  if (line.thread_sanitizer && line.inputs) {
-    return refuse(
-        "-fsanitize=thread and Syndrome's probes cannot be in one program: both replace the same "
-        "functions. Use clang-19 for the ThreadSanitizer build.");
+  if (!line.sanitizer.empty() && line.inputs) {
+    return refuse(fmt::format(
+        "-fsanitize={} and Syndrome's probes cannot be in one program: both replace the "
+        "same functions. Use clang-19 for the sanitizer's build.",
+        line.sanitizer));
   }
-  const bool links = line.links && line.inputs;
+  const bool links = line.links && line.present;
   if (links && line.is_static) {
     return refuse(
         "a fully static program (-static, -static-pie) cannot be recorded: the runtime is a shared "
@@ -131,7 +132,9 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
       return refuse(
           fmt::format("{} is missing: this installation of Syndrome is incomplete", plugin));
     }
-    std::vector<std::string> flags = {"-fpass-plugin=" + plugin, "-idirafter",
+    // With debug information, that of every class: a class whose virtual functions are defined in
+    // another file would have no fields here, and they no names. Before what the user says.
+    std::vector<std::string> flags = {"-fstandalone-debug", "-fpass-plugin=" + plugin, "-idirafter",
                                       (folder / "include").string()};
     if (line.mode != "source") {
       // Without -load, clang would not know the plugin's options.

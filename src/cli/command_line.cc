@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -97,6 +98,10 @@ constexpr auto kNoLink = std::to_array<std::string_view>(
      "-rewrite-objc", "--compile", "--assemble", "--preprocess", "--syntax-only", "-emit-pch",
      "-extract-api", "-emit-interface-stubs", "-verify-pch"});
 
+/// Sanitizers whose runtime replaces the functions that ours replaces.
+constexpr auto kOtherRuntimes = std::to_array<std::string_view>(
+    {"thread", "address", "memory", "hwaddress", "leak", "dataflow"});
+
 bool listed(const auto& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
@@ -128,6 +133,8 @@ class Reader {
   void word(std::string_view argument) {
     if (options_over_ || argument.empty() || argument[0] != '-' || argument == "-") {
       line_.inputs = true;
+      std::error_code error;
+      if (argument == "-" || std::filesystem::exists(argument, error)) line_.present = true;
       return;
     }
     if (argument == "--") {
@@ -143,27 +150,33 @@ class Reader {
     } else if (argument == "-static" || argument == "--static" || argument == "-static-pie") {
       line_.is_static = true;
     } else if (argument.starts_with("-fsanitize=")) {
-      if (has_thread(argument)) line_.thread_sanitizer = true;
+      for (const std::string& name : names(argument)) {
+        if (listed(kOtherRuntimes, name)) line_.sanitizer = name;
+      }
     } else if (argument.starts_with("-fno-sanitize=")) {
-      if (has_thread(argument) || argument == "-fno-sanitize=all") line_.thread_sanitizer = false;
+      for (const std::string& name : names(argument)) {
+        if (name == line_.sanitizer || name == "all") line_.sanitizer.clear();
+      }
     } else {
       skip_ = listed(kTakesNext, argument);
       // Libraries alone are something to link.
       if (argument.starts_with("-l") || argument.starts_with("-Wl,") || argument == "-Xlinker") {
         line_.inputs = true;
+        line_.present = true;
       }
     }
   }
 
-  static bool has_thread(std::string_view argument) {
+  /// What stands behind the =, separated by commas.
+  static std::vector<std::string> names(std::string_view argument) {
+    std::vector<std::string> found;
     std::string_view rest = argument.substr(argument.find('=') + 1);
-    while (!rest.empty()) {
+    while (true) {
       const std::size_t comma = rest.find(',');
-      if (rest.substr(0, comma) == "thread") return true;
-      if (comma == std::string_view::npos) break;
+      found.emplace_back(rest.substr(0, comma));
+      if (comma == std::string_view::npos) return found;
       rest.remove_prefix(comma + 1);
     }
-    return false;
   }
 
   CommandLine& line_;

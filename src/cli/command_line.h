@@ -9,12 +9,13 @@
 namespace syndrome::cli {
 
 struct CommandLine {
-  bool inputs = false;       // there is something to compile or link
-  bool links = true;         // the last step is the linker's (no -c, -E, …)
-  bool shared = false;       // -shared
-  bool relocatable = false;  // -r
-  bool is_static = false;    // -static, -static-pie
-  bool thread_sanitizer = false;
+  bool inputs = false;          // there is something to compile or link
+  bool present = false;         // and it exists, so that clang will start the linker
+  bool links = true;            // the last step is the linker's (no -c, -E, …)
+  bool shared = false;          // -shared
+  bool relocatable = false;     // -r
+  bool is_static = false;       // -static, -static-pie
+  std::string sanitizer;        // one that cannot be in a program with probes, or empty
   std::string mode = "source";  // --syndrome-mode
 };
 

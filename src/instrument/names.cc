@@ -62,6 +62,10 @@ bool is_record(const llvm::DICompositeType& type) {
          type.getTag() == dwarf::DW_TAG_class_type || type.getTag() == dwarf::DW_TAG_union_type;
 }
 
+bool is_array(const llvm::DICompositeType& type) {
+  return type.getTag() == dwarf::DW_TAG_array_type && !type.isVector();
+}
+
 bool in_std(const llvm::DIType* type) {
   const llvm::DICompositeType* record = composite(type);
   if (record == nullptr) return false;
@@ -122,7 +126,7 @@ class FieldSearch {
       }
       return fields(*whole, offset, offset, owner, "::");
     }
-    if (whole != nullptr && whole->getTag() == dwarf::DW_TAG_array_type) {
+    if (whole != nullptr && is_array(*whole)) {
       return element(*whole, offset, offset, variable, false);
     }
     if (variable.empty()) return std::nullopt;
@@ -140,7 +144,7 @@ class FieldSearch {
         !whole->getElements().empty()) {
       if (auto found = fields(*whole, offset, from_owner, path, ".")) return found;
     }
-    if (whole != nullptr && whole->getTag() == dwarf::DW_TAG_array_type) {
+    if (whole != nullptr && is_array(*whole)) {
       return element(*whole, offset, from_owner, path, owned);
     }
     VariableName name{.text = path, .offset = std::nullopt, .ambiguous = ambiguous_};
@@ -300,7 +304,12 @@ Names::Place Names::variable_of(const llvm::Value* storage) {
   const llvm::DIVariable* variable = known->second;
   std::string name = variable->getName().str();
   if (llvm::isa<llvm::DIGlobalVariable>(variable) && !name.empty()) {
-    name = qualified_name(variable->getScope(), name);
+    const llvm::DIScope* scope = variable->getScope();
+    if (const llvm::DIDerivedType* member =
+            llvm::cast<llvm::DIGlobalVariable>(variable)->getStaticDataMemberDeclaration()) {
+      scope = member->getScope();
+    }
+    name = qualified_name(scope, name);
   }
   return {.type = variable->getType(), .offset = 0, .variable = name};
 }
@@ -320,7 +329,7 @@ const llvm::DIType* Names::pointee_of(const llvm::Value* loaded, unsigned depth)
       }
       const llvm::DICompositeType* whole = composite(type);
       if (whole == nullptr) return nullptr;
-      if (whole->getTag() == dwarf::DW_TAG_array_type) {
+      if (is_array(*whole)) {
         const std::int64_t size = bytes_of(whole->getBaseType());
         if (size <= 0 || offset < 0) return nullptr;
         type = whole->getBaseType();
@@ -394,7 +403,7 @@ Names::Place Names::place_of(const llvm::Value* pointer, unsigned depth) {
       }
     }
     const llvm::DICompositeType* whole = composite(array.type);
-    if (whole != nullptr && whole->getTag() == dwarf::DW_TAG_array_type) {
+    if (whole != nullptr && is_array(*whole)) {
       return {.type = whole->getBaseType(),
               .offset = inside,
               .variable = array.variable.empty() ? "" : array.variable + "[]"};

@@ -1,0 +1,91 @@
+#include "instrument/units.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "event/unit.h"
+#include "event/wire.h"
+
+namespace syndrome::test {
+namespace {
+
+template <typename T>
+T read_at(std::string_view bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+std::string string_at(std::string_view unit, std::uint32_t offset) {
+  if (offset == 0 || offset >= unit.size()) return {};
+  const std::string_view text = unit.substr(offset);
+  return std::string(text.substr(0, text.find('\0')));
+}
+
+std::string describe(std::string_view unit, const unit::Site& site) {
+  constexpr std::array<const char*, 7> kKinds = {"read",   "write",      "readwrite",  "call",
+                                                 "atomic", "range-read", "range-write"};
+  std::string text = kKinds.at(static_cast<std::size_t>(site.kind));
+  text += " " + std::to_string(site.line) + ":" + std::to_string(site.column);
+  const std::string name = string_at(unit, site.name);
+  if (!name.empty()) text += " " + name;
+  if ((site.flags & unit::kHasOffset) != 0) text += "+" + std::to_string(site.offset);
+  if ((site.flags & unit::kAmbiguous) != 0) text += "?";
+  if (site.kind != unit::SiteKind::kCall) text += " (" + std::to_string(site.bytes) + ")";
+  return text;
+}
+
+bool is_call(const std::string& site) {
+  return site.starts_with("call");
+}
+
+}  // namespace
+
+std::vector<std::string> UnitFunction::accesses() const {
+  std::vector<std::string> found;
+  std::ranges::remove_copy_if(sites, std::back_inserter(found), is_call);
+  return found;
+}
+
+std::vector<std::string> UnitFunction::calls() const {
+  std::vector<std::string> found;
+  std::ranges::copy_if(sites, std::back_inserter(found), is_call);
+  return found;
+}
+
+std::vector<UnitFunction> unit_functions(std::string_view bytes) {
+  std::vector<UnitFunction> all;
+  const std::string_view magic("SYNU");
+  for (std::size_t at = bytes.find(magic); at != std::string_view::npos;
+       at = bytes.find(magic, at + 1)) {
+    if (bytes.size() - at < sizeof(unit::Header)) break;
+    const auto header = read_at<unit::Header>(bytes, at);
+    if (header.abi != wire::kAbi || header.bytes > bytes.size() - at) continue;
+    const std::string_view unit = bytes.substr(at, header.bytes);
+    const std::size_t sites = sizeof header + header.functions * sizeof(unit::Function);
+    for (std::size_t i = 0; i < header.functions; ++i) {
+      const auto entry = read_at<unit::Function>(unit, sizeof header + i * sizeof(unit::Function));
+      UnitFunction& function = all.emplace_back();
+      function.name = string_at(unit, entry.name);
+      function.flags = entry.flags;
+      function.label = string_at(unit, entry.label);
+      for (std::size_t k = 0; k < entry.sites; ++k) {
+        function.sites.push_back(describe(
+            unit, read_at<unit::Site>(unit, sites + (entry.first + k) * sizeof(unit::Site))));
+      }
+    }
+  }
+  return all;
+}
+
+UnitFunction unit_function(std::string_view bytes, std::string_view name) {
+  const std::vector<UnitFunction> all = unit_functions(bytes);
+  const auto found = std::ranges::find(all, name, &UnitFunction::name);
+  if (found != all.end()) return *found;
+  UnitFunction none;
+  none.flags = ~0u;
+  return none;
+}
+
+}  // namespace syndrome::test

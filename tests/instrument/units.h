@@ -1,0 +1,30 @@
+// Takes apart the units (event/unit.h) that the compiler left in an object file or program.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syndrome::test {
+
+struct UnitFunction {
+  std::string name;
+  unsigned flags = 0;
+  std::string label;
+  /// "write 12:3 Account::balance+40 (8)": kind, line and column, name with its offset where it has
+  /// one ("?" when ambiguous), bytes. Calls first show as "call 12:3 name".
+  std::vector<std::string> sites;
+
+  /// Without the calls.
+  [[nodiscard]] std::vector<std::string> accesses() const;
+  [[nodiscard]] std::vector<std::string> calls() const;
+};
+
+/// The functions of all units in `bytes`, in order.
+[[nodiscard]] std::vector<UnitFunction> unit_functions(std::string_view bytes);
+
+/// The one whose mangled name is `name`; one without sites and with flags ~0 when there is none.
+[[nodiscard]] UnitFunction unit_function(std::string_view bytes, std::string_view name);
+
+}  // namespace syndrome::test
