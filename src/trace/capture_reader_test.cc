@@ -341,7 +341,7 @@ std::string ill_formed(std::vector<Event> events, const Read& got) {
 }
 
 TEST(CaptureReader, KeepsTheOrderAndTheBytesOfARunThatIsOrdered) {
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const Simulation run(seed, true);
     std::mt19937_64 random(seed);
     const TempFile file;
@@ -356,7 +356,7 @@ TEST(CaptureReader, KeepsTheOrderAndTheBytesOfARunThatIsOrdered) {
 }
 
 TEST(CaptureReader, KeepsTheOrderOfThreadsAndLocksOfARunWithRaces) {
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const Simulation run(seed, false);
     std::mt19937_64 random(seed);
     const TempFile file;

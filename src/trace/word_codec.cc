@@ -36,14 +36,15 @@ void WordPredictor::reset() {
 
 inline void WordPredictor::learn(std::uint64_t word, std::size_t place) {
   const std::uint64_t lower = word & kLowerMask;
-  upper_[last_] = static_cast<std::uint16_t>(word >> 48);
-  last_ = place;
+  const bool time = place == kTimePlace;
+  upper_[time ? kTimePlace : last_] = static_cast<std::uint16_t>(word >> 48);
+  last_ = time ? last_ : place;
   Entry& entry = entries_[place];
   const auto moved = static_cast<std::int32_t>(lower - entry.last);
   entry.step = moved == entry.seen ? moved : entry.step;
   entry.seen = moved;
   entry.last = lower;
-  if (place == kTimePlace) return;
+  if (time) return;
   if ((word & wire::kOperandBit) != 0) {
     ++context_;
   } else if ((word & wire::kControlBit) != 0) {
@@ -63,7 +64,7 @@ void WordEncoder::encode(std::span<const std::uint64_t> words, std::vector<std::
     const std::uint64_t upper = word >> 48;
     const std::size_t place = predictor_.place(upper, i);
     const std::uint64_t off = (word - predictor_.lower(place)) & WordPredictor::kLowerMask;
-    const bool upper_right = predictor_.upper() == upper;
+    const bool upper_right = predictor_.upper(i) == upper;
     predictor_.learn(word, place);
     if (off == 0 && upper_right) {
       ++run;
@@ -95,7 +96,7 @@ std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,
     if (code < kMiss) {
       if (words.size() - made < code + 1) return "more words than the chunk's header tells";
       for (unsigned i = 0; i <= code; ++i) {
-        const std::uint64_t upper = predictor_.upper();
+        const std::uint64_t upper = predictor_.upper(made);
         const std::size_t place = predictor_.place(upper, made);
         const std::uint64_t word = (upper << 48) | predictor_.lower(place);
         predictor_.learn(word, place);
@@ -108,7 +109,7 @@ std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,
     if (bytes > kLowerBytes) return "a code of words that does not exist";
     if (codes.size() - at < size) return "the codes of words end in the middle of one";
     if (made == words.size()) return "more words than the chunk's header tells";
-    std::uint64_t upper = predictor_.upper();
+    std::uint64_t upper = predictor_.upper(made);
     if ((code & kUpperMiss) != 0) {
       upper = std::to_integer<std::uint64_t>(codes[at]) |
               std::to_integer<std::uint64_t>(codes[at + 1]) << 8;

@@ -7,7 +7,7 @@
 // steps at its own place; what came out as predicted is only counted. A *place* is the word's upper
 // bits together with the last control word (the function that was entered, or the call that
 // returned) and how many operands came after it; the first word of each line, a time, has a place
-// of its own.
+// of its own, and what follows it is predicted as if it was not there.
 //
 //   codes  := code*
 //   code   := n                   0 <= n < 128: n + 1 words as predicted
@@ -37,7 +37,9 @@ class WordPredictor {
   void reset();
 
   /// The upper 16 bits of the next word.
-  [[nodiscard]] std::uint64_t upper() const { return upper_[last_]; }
+  [[nodiscard]] std::uint64_t upper(std::size_t index) const {
+    return upper_[index % wire::kLineWords == 0 ? kTimePlace : last_];
+  }
   /// Then, when they are known, its place, and there the lower 48.
   [[nodiscard]] std::size_t place(std::uint64_t upper, std::size_t index) const {
     if (index % wire::kLineWords == 0) return kTimePlace;
@@ -63,7 +65,7 @@ class WordPredictor {
 
   std::array<Entry, kTimePlace + 1> entries_{};
   std::array<std::uint16_t, kTimePlace + 1> upper_{};
-  std::size_t last_ = 0;       // place of the last word
+  std::size_t last_ = 0;       // place of the last word that is no time
   std::uint32_t context_ = 0;  // from the last control word and its operands
 };
 
