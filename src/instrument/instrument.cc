@@ -410,7 +410,7 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
   if (module.getNamedMetadata(abi::kDone) != nullptr) return llvm::PreservedAnalyses::all();
   module.getOrInsertNamedMetadata(abi::kDone);
   llvm::SmallPtrSet<llvm::Function*, 16> plain;
-  rewrite_synchronization(module, plain);
+  if (mode_ == Mode::kSource) rewrite_synchronization(module, plain);
   const Planner planner(module, plain);
   Instrumenter instrumenter(module, mode_);
   std::vector<llvm::Function*> functions;
@@ -420,6 +420,13 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
   }
   instrumenter.finish();
   strip_attributes(module);
+  return llvm::PreservedAnalyses::none();
+}
+
+llvm::PreservedAnalyses SynchronizationPass::run(llvm::Module& module,
+                                                 llvm::ModuleAnalysisManager&) {
+  llvm::SmallPtrSet<llvm::Function*, 16> plain;
+  rewrite_synchronization(module, plain);
   return llvm::PreservedAnalyses::none();
 }
 

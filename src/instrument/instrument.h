@@ -22,4 +22,12 @@ class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
   Mode mode_;
 };
 
+/// Fast mode's first part, before inlining: synchronization that is recognized by function.
+class SynchronizationPass : public llvm::PassInfoMixin<SynchronizationPass> {
+ public:
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM calls it so.
+  static bool isRequired() { return true; }
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
+};
+
 }  // namespace syndrome::instrument

@@ -24,7 +24,10 @@ void add(llvm::ModulePassManager& passes, Mode here) {
 
 void add_callbacks(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add(passes, Mode::kSource); });
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+        add(passes, Mode::kSource);
+        if (mode == Mode::kFast) passes.addPass(syndrome::instrument::SynchronizationPass());
+      });
   builder.registerOptimizerEarlyEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add(passes, Mode::kFast); });
 }

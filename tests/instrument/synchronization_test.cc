@@ -104,6 +104,13 @@ TEST(Synchronization, LatchBarrierAndSemaphoreAreEvents) {
   }
 }
 
+TEST(Synchronization, FastModeSeesThemToo) {
+  const std::string llvm = llvm_code(kLibrary, "-O2 --syndrome-mode=fast");
+  for (const char* name : {"post", "wait", "barrier_arrive", "barrier_leave"}) {
+    EXPECT_THAT(llvm, HasSubstr(std::string("call void @__syndrome_") + name + "(ptr"));
+  }
+}
+
 TEST(Synchronization, TheirInsidesHaveNoProbesAndTheProgramStillWorks) {
   const Shell shell;
   shell.write("t.cc", kLibrary);
