@@ -23,9 +23,11 @@ everything: deps  ## the program, its tests and its benchmarks
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release --parallel $(JOBS)
 
-demo: build  ## check a bundled trace with a real atomicity bug
-	@echo '$$ $(SYNDROME) check examples/bank.std'
-	@$(SYNDROME) check examples/bank.std || test $$? -eq 1
+demo: build  ## build, record and check a program that loses updates although all is locked
+	@mkdir -p build/demo
+	@for step in 'c++ -g -std=c++20 -pthread examples/visits.cc -o build/demo/visits' \
+	  'record -o build/demo/visits.syn -- build/demo/visits' 'check build/demo/visits.syn'; do \
+	  echo "$$ $(SYNDROME) $$step"; $(SYNDROME) $$step || test $$? -eq 1 || exit 1; done
 
 test: everything  ## build everything and run every test
 	@ctest --preset release --parallel $(JOBS)

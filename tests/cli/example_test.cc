@@ -1,4 +1,4 @@
-// examples/bank.std, which the README shows and `make demo` checks.
+// examples/: bank.std, which the README shows, and visits.cc, which `make demo` records.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +73,27 @@ TEST(BankExample, TheTransferViolatesAndNothingElse) {
   EXPECT_EQ(begin.op, "begin");
   EXPECT_EQ(begin.target, "Account::transfer");
   EXPECT_EQ(begin.thread, "alice");
+}
+
+TEST(VisitsExample, LosesUpdatesAndTheReportSaysWhere) {
+  const Shell shell;
+  const Outcome recorded = shell.run(
+      "syndrome c++ -g -std=c++20 -pthread examples/visits.cc -o visits && "
+      "syndrome record -o visits.syn -- ./visits");
+  ASSERT_EQ(recorded.code, 0) << recorded.err;
+  const Outcome outcome = shell.run("syndrome check --format json visits.syn");
+  ASSERT_EQ(outcome.code, 1) << outcome.err;
+  const json findings = json::parse(outcome.out)["checks"][0]["findings"];
+  ASSERT_FALSE(findings.empty());
+  EXPECT_THAT(findings[0]["message"].get<std::string>(), testing::HasSubstr("Counter::add"));
+  int accesses = 0;
+  for (const json& site : findings[0]["sites"]) {
+    if (site.value("op", "") != "r" && site.value("op", "") != "w") continue;
+    ++accesses;
+    EXPECT_THAT(site.value("file", ""), testing::EndsWith("visits.cc"));
+    EXPECT_EQ(site.value("locks", json::array()).size(), 1U) << site;
+  }
+  EXPECT_GE(accesses, 3);
 }
 
 }  // namespace
