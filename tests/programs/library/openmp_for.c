@@ -1,4 +1,5 @@
 // verdict: clean
+// tsan: races: it does not know the barriers and task waits of libomp
 // flags: -fopenmp
 // env: OMP_NUM_THREADS=4
 // blocks: scale, add_critical

@@ -1,4 +1,5 @@
 // verdict: clean
+// tsan: skip: it delivers signals late, and the program waits for them
 // blocks: increment
 // output: 100 signals, 2000
 // Signal handlers run in the middle of anything, also of a block and of a probe, touch atomics, and
