@@ -19,6 +19,7 @@ inline constexpr char kFence[] = "__syndrome_fence";
 inline constexpr char kMemcpy[] = "__syndrome_memcpy";
 inline constexpr char kMemmove[] = "__syndrome_memmove";
 inline constexpr char kMemset[] = "__syndrome_memset";
+inline constexpr char kLocal[] = "__syndrome_local";
 inline constexpr char kFrame[] = "__syndrome_frame";
 inline constexpr char kResume[] = "__syndrome_resume";
 inline constexpr char kBarrierArrive[] = "__syndrome_barrier_arrive";

@@ -5,8 +5,10 @@
 #include <llvm/IR/AttributeMask.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/FileSystem.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/EscapeEnumerator.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
@@ -17,6 +19,7 @@
 #include "event/unit.h"
 #include "event/wire.h"
 #include "instrument/abi.h"
+#include "instrument/accessors.h"
 #include "instrument/plan.h"
 #include "instrument/probes.h"
 #include "instrument/recognize.h"
@@ -145,6 +148,7 @@ class Instrumenter {
         at.CreateStore(probes_.runtime(at, abi::kFrame, at.getInt64Ty(), {}), frame, true);
       }
     }
+    for (const PlannedLocal& local : plan.locals) add(local, function);
     for (const PlannedAccess& access : plan.accesses) add(access);
     for (const PlannedRange& range : plan.ranges) add(range);
     for (const PlannedAtomic& atomic : plan.atomics) add(atomic);
@@ -262,11 +266,34 @@ class Instrumenter {
     probes_.access(at, pointer, site, migrates_);
   }
 
+  void add(const PlannedLocal& planned, llvm::Function& function) {
+    llvm::IRBuilder<> at(planned.begin != nullptr
+                             ? planned.begin->getNextNode()
+                             : &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+    probes_.runtime(at, abi::kLocal, at.getVoidTy(), {planned.local, at.getInt64(planned.bytes)});
+  }
+
   void add(const PlannedAccess& planned) {
     const std::uint32_t site =
         sites_.access(*planned.instruction, planned.pointer, planned.kind, planned.bytes);
-    llvm::IRBuilder<> at(planned.instruction);
+    if (planned.once == nullptr) {
+      llvm::IRBuilder<> at(planned.instruction);
+      access(at, planned.pointer, site);
+      return;
+    }
+    // A flag that becomes a register, or a loop of its own for the first round.
+    llvm::IRBuilder<> top(&*planned.instruction->getFunction()->getEntryBlock().begin());
+    llvm::AllocaInst* done = top.CreateAlloca(top.getInt1Ty());
+    llvm::IRBuilder<> outside(planned.once->getTerminator());
+    outside.CreateStore(outside.getFalse(), done);
+    llvm::IRBuilder<> inside(planned.instruction);
+    llvm::Value* first = inside.CreateNot(inside.CreateLoad(inside.getInt1Ty(), done));
+    llvm::MDNode* rarely = llvm::MDBuilder(module_.getContext()).createBranchWeights(1, 1u << 20);
+    llvm::IRBuilder<> at(
+        llvm::SplitBlockAndInsertIfThen(first, planned.instruction, false, rarely));
+    at.SetCurrentDebugLocation(planned.instruction->getDebugLoc());
     access(at, planned.pointer, site);
+    at.CreateStore(at.getTrue(), done);
   }
 
   void add(const PlannedRange& range) {
@@ -410,7 +437,14 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
   if (module.getNamedMetadata(abi::kDone) != nullptr) return llvm::PreservedAnalyses::all();
   module.getOrInsertNamedMetadata(abi::kDone);
   llvm::SmallPtrSet<llvm::Function*, 16> plain;
-  if (mode_ == Mode::kSource) rewrite_synchronization(module, plain);
+  if (mode_ == Mode::kSource) {
+    rewrite_synchronization(module, plain);
+    llvm::SmallPtrSet<llvm::Function*, 16> kept(plain.begin(), plain.end());
+    for (const auto& [function, annotations] : annotations_of(module)) {
+      kept.insert(const_cast<llvm::Function*>(function));
+    }
+    inline_accessors(module, kept);
+  }
   const Planner planner(module, plain);
   Instrumenter instrumenter(module, mode_);
   std::vector<llvm::Function*> functions;

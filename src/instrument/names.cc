@@ -110,6 +110,15 @@ bool is_opaque(const llvm::DIType* type) {
   return false;
 }
 
+/// Whether the type holds another object's lock while it lives.
+bool is_guard(const llvm::DIType* type) {
+  const llvm::DICompositeType* record = composite(type);
+  if (record == nullptr || !in_std(type)) return false;
+  const llvm::StringRef name = record->getName();
+  return name.starts_with("lock_guard<") || name.starts_with("unique_lock<") ||
+         name.starts_with("scoped_lock<") || name.starts_with("shared_lock<");
+}
+
 /// Finds what lies at an offset of a type. The name of a field begins with the record that declares
 /// it: that of a base class, of the element of an array, or else the outermost one.
 class FieldSearch {
@@ -486,7 +495,10 @@ VariableName Names::of_object(const llvm::Value* pointer) {
     return {.text = of_global(*global), .offset = {}, .ambiguous = false};
   }
   if (llvm::isa<llvm::AllocaInst>(pointer)) {
-    return {.text = variable_of(pointer).variable, .offset = {}, .ambiguous = false};
+    const Place place = variable_of(pointer);
+    // What it locks comes next, or has had its name before.
+    if (is_guard(place.type)) return {};
+    return {.text = place.variable, .offset = {}, .ambiguous = false};
   }
   // The field at the beginning, not the object that it begins.
   if (llvm::isa<llvm::GEPOperator>(pointer)) return of(pointer, 1);

@@ -35,7 +35,7 @@ class Names {
   /// The memory that `pointer` points to, of which `bytes` are accessed.
   [[nodiscard]] VariableName of(const llvm::Value* pointer, std::uint64_t bytes);
   /// The object that `pointer` points to as a whole, as an argument of a call does: a variable or a
-  /// field; nothing when only its type is known.
+  /// field; nothing when only its type is known, and nothing for std::lock_guard and its like.
   [[nodiscard]] VariableName of_object(const llvm::Value* pointer);
   /// A global variable, qualified.
   [[nodiscard]] std::string of_global(const llvm::GlobalVariable& global);

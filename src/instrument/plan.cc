@@ -1,8 +1,11 @@
 #include "instrument/plan.h"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
@@ -74,28 +77,62 @@ bool is_guard(const llvm::Value* pointer) {
   return has_prefix(pointer->stripPointerCasts(), "_ZGV");
 }
 
-/// Before optimization the same pointer is loaded again and again from the slot of a variable. Two
-/// pointers are surely the same when they are computed alike from loads of one slot, and the slot
-/// is not stored to in between, which the caller makes sure of.
-bool same_pointer(const llvm::Value* a, const llvm::Value* b, unsigned depth = 0) {
-  if (a == b) return true;
-  if (depth > 4) return false;
-  const auto* first = llvm::dyn_cast<llvm::Instruction>(a);
-  const auto* second = llvm::dyn_cast<llvm::Instruction>(b);
-  if (first == nullptr || second == nullptr || first->getOpcode() != second->getOpcode() ||
-      first->getNumOperands() != second->getNumOperands()) {
-    return false;
+/// What a pointer is computed from, and how far it is from there.
+struct Root {
+  const llvm::Value* base;
+  std::int64_t offset;
+  std::uint64_t bytes;
+  friend bool operator==(const Root&, const Root&) = default;
+};
+
+/// Whether a load from a slot gives what `store` has put there: nothing else is ever stored into
+/// it, and this has been, in this run of the block.
+bool surely_before(const llvm::StoreInst& store, const llvm::LoadInst& load) {
+  if (store.getParent() == load.getParent()) return store.comesBefore(&load);
+  return store.getParent()->isEntryBlock();
+}
+
+/// The value in a slot that is stored to once, as parameters are before optimization; or null.
+const llvm::Value* content_of(const llvm::LoadInst& load) {
+  const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(load.getPointerOperand());
+  if (slot == nullptr || load.isVolatile()) return nullptr;
+  const llvm::StoreInst* only = nullptr;
+  for (const llvm::User* user : slot->users()) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    if (instruction == nullptr) return nullptr;
+    if (llvm::isa<llvm::LoadInst>(instruction) || instruction->isLifetimeStartOrEnd() ||
+        instruction->isDebugOrPseudoInst()) {
+      continue;
+    }
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
+    if (store == nullptr || store->getPointerOperand() != slot || only != nullptr) return nullptr;
+    only = store;
   }
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(first)) {
-    return load->getPointerOperand() == llvm::cast<llvm::LoadInst>(second)->getPointerOperand() &&
-           llvm::isa<llvm::AllocaInst>(load->getPointerOperand()) && !load->isVolatile();
+  return only != nullptr && surely_before(*only, load) ? only->getValueOperand() : nullptr;
+}
+
+Root root_of(const llvm::Value* pointer, std::uint64_t bytes, const llvm::DataLayout& layout) {
+  Root root{pointer, 0, bytes};
+  // As deep as accessors call each other.
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    llvm::APInt offset(layout.getIndexTypeSizeInBits(root.base->getType()), 0);
+    root.base = root.base->stripAndAccumulateConstantOffsets(layout, offset, true);
+    root.offset += offset.getSExtValue();
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(root.base);
+    const llvm::Value* content = load == nullptr ? nullptr : content_of(*load);
+    if (content == nullptr || !content->getType()->isPointerTy()) break;
+    root.base = content;
   }
-  if (!first->isSameOperationAs(second)) return false;
-  if (!llvm::isa<llvm::GetElementPtrInst>(first) && !llvm::isa<llvm::CastInst>(first)) return false;
-  for (unsigned i = 0; i < first->getNumOperands(); ++i) {
-    if (!same_pointer(first->getOperand(i), second->getOperand(i), depth + 1)) return false;
-  }
-  return true;
+  return root;
+}
+
+/// Whether an instruction may synchronize: what comes after it says something new.
+bool ends_cover(const llvm::Instruction& instruction) {
+  if (instruction.isAtomic()) return true;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (call == nullptr) return false;
+  const llvm::Function* callee = call->getCalledFunction();
+  return callee == nullptr || !callee->isIntrinsic();
 }
 
 bool in_cycle(const llvm::BasicBlock& block) {
@@ -153,9 +190,9 @@ Planner::Planner(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Functio
   }
   for (llvm::Function* function : wanted_functions) {
     Plan& plan = plans_[function];
-    plan.leaf = plan.accesses.size() == 1 && plan.ranges.empty() && plan.atomics.empty() &&
-                plan.fences.empty() && plan.calls.empty() && plan.setjmps.empty() &&
-                !in_cycle(*plan.accesses.front().instruction->getParent());
+    plan.leaf = plan.accesses.size() == 1 && plan.locals.empty() && plan.ranges.empty() &&
+                plan.atomics.empty() && plan.fences.empty() && plan.calls.empty() &&
+                plan.setjmps.empty() && !in_cycle(*plan.accesses.front().instruction->getParent());
     plan.framed = !function->isPresplitCoroutine();
   }
 }
@@ -191,25 +228,79 @@ bool Planner::shared(const llvm::Value* pointer) {
 Plan Planner::draft(llvm::Function& function) {
   Plan plan;
   for (llvm::BasicBlock& block : function) plan_block(block, plan);
+  plan_loops(function, plan);
+  plan_locals(function, plan);
   return plan;
 }
 
+void Planner::plan_loops(llvm::Function& function, Plan& plan) {
+  // Without the optimizer a flag for each such read would cost more than it saves.
+  if (function.hasFnAttribute(llvm::Attribute::OptimizeNone) || plan.accesses.empty()) return;
+  const llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
+  llvm::DenseMap<const llvm::Loop*, bool> known;
+  const auto is_quiet = [&known](const llvm::Loop* loop) {
+    const auto [at, added] = known.try_emplace(loop, true);
+    if (added) {
+      at->second = llvm::none_of(loop->blocks(), [](const llvm::BasicBlock* block) {
+        return llvm::any_of(*block, ends_cover);
+      });
+    }
+    return at->second;
+  };
+  for (PlannedAccess& access : plan.accesses) {
+    if (access.kind != unit::SiteKind::kRead || access.instruction->isVolatile()) continue;
+    const Root root = root_of(access.pointer, access.bytes, layout_);
+    const llvm::Loop* outermost = nullptr;
+    for (const llvm::Loop* loop = loops.getLoopFor(access.instruction->getParent());
+         loop != nullptr && loop->isLoopInvariant(root.base) && is_quiet(loop);
+         loop = loop->getParentLoop()) {
+      if (loop->getLoopPredecessor() != nullptr) outermost = loop;
+    }
+    if (outermost != nullptr) access.once = outermost->getLoopPredecessor();
+  }
+}
+
+// Variables that others may see are new in each call. Where their lifetime begins is marked when
+// the program is optimized; without marks it begins with the function.
+void Planner::plan_locals(llvm::Function& function, Plan& plan) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (local == nullptr || !local->isStaticAlloca() || !shared(local)) continue;
+    const std::optional<llvm::TypeSize> size = local->getAllocationSize(layout_);
+    if (!size.has_value() || size->isScalable() || size->isZero()) continue;
+    bool marked = false;
+    for (llvm::User* user : local->users()) {
+      auto* mark = llvm::dyn_cast<llvm::IntrinsicInst>(user);
+      if (mark == nullptr || mark->getIntrinsicID() != llvm::Intrinsic::lifetime_start) continue;
+      plan.locals.push_back({local, mark, size->getFixedValue()});
+      marked = true;
+    }
+    if (!marked) plan.locals.push_back({local, nullptr, size->getFixedValue()});
+  }
+}
+
 void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
-  // The last access, while nothing that matters has come after it.
-  PlannedAccess* last = nullptr;
+  // What this straight line has accessed since it last called or synchronized. Reading it again
+  // tells no analysis anything new: whoever could have written it in between has a race with the
+  // first access already. (Writing again is recorded: others may have read in between.)
+  llvm::SmallVector<Root, 16> covered;
   const auto add = [&](llvm::Instruction& instruction, llvm::Value* pointer, unit::SiteKind kind,
                        llvm::Type* type) {
     const llvm::TypeSize size = layout_.getTypeStoreSize(type);
     if (size.isScalable() || size.isZero()) return;
+    const Root root = root_of(pointer, size.getFixedValue(), layout_);
+    const bool known = llvm::is_contained(covered, root);
+    if (known && kind == unit::SiteKind::kRead && !instruction.isVolatile()) return;
     plan.accesses.push_back({&instruction, pointer, kind, size.getFixedValue()});
-    last = &plan.accesses.back();
+    if (!known) covered.push_back(root);
   };
   for (llvm::Instruction& instruction : block) {
+    if (ends_cover(instruction)) covered.clear();
     if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       llvm::Value* pointer = load->getPointerOperand();
       if (load->isAtomic()) {
-        last = nullptr;
         if (shared(pointer)) plan.atomics.push_back({load, pointer});
         continue;
       }
@@ -221,40 +312,24 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
       llvm::Value* pointer = store->getPointerOperand();
       if (store->isAtomic()) {
-        last = nullptr;
         if (shared(pointer)) plan.atomics.push_back({store, pointer});
         continue;
       }
-      if (!shared(pointer)) {
-        // Pointers that are loaded from a slot may be others now.
-        if (llvm::isa<llvm::AllocaInst>(pointer)) last = nullptr;
-        continue;
-      }
+      if (!shared(pointer)) continue;
       if (is_guard(pointer) || stores_virtual_table(*store)) continue;
       llvm::Type* type = store->getValueOperand()->getType();
-      if (last != nullptr && last->kind == unit::SiteKind::kRead &&
-          last->bytes == layout_.getTypeStoreSize(type) &&
-          !llvm::cast<llvm::LoadInst>(last->instruction)->isVolatile() && !store->isVolatile() &&
-          same_pointer(last->pointer, pointer)) {
-        last->kind = unit::SiteKind::kReadWrite;
-        continue;
-      }
       add(*store, pointer, unit::SiteKind::kWrite, type);
     } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-      last = nullptr;
       if (shared(update->getPointerOperand())) {
         plan.atomics.push_back({update, update->getPointerOperand()});
       }
     } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
-      last = nullptr;
       if (shared(exchange->getPointerOperand())) {
         plan.atomics.push_back({exchange, exchange->getPointerOperand()});
       }
     } else if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
-      last = nullptr;
       if (fence->getSyncScopeID() != llvm::SyncScope::SingleThread) plan.fences.push_back(fence);
     } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
-      last = nullptr;
       const auto* length = llvm::dyn_cast<llvm::ConstantInt>(memory->getLength());
       if (length != nullptr && length->isZero()) continue;
       const auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(memory);
@@ -264,12 +339,8 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
     } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
       const llvm::Function* callee = call->getCalledFunction();
       if (call->isInlineAsm() || (callee != nullptr && callee->isIntrinsic())) {
-        if (!llvm::isa<llvm::DbgInfoIntrinsic>(call) && !call->doesNotAccessMemory()) {
-          last = nullptr;
-        }
         continue;
       }
-      last = nullptr;
       if (llvm::Value* object = atomic_call_object(*call)) {
         if (shared(object)) plan.atomics.push_back({call, object});
         continue;

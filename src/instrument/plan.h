@@ -15,12 +15,15 @@
 
 namespace syndrome::instrument {
 
-/// A load or store, or a read directly followed by a write of the same bytes.
+/// A load or store.
 struct PlannedAccess {
   llvm::Instruction* instruction;
   llvm::Value* pointer;
   unit::SiteKind kind;
   std::uint64_t bytes;
+  /// Not null: a read of one place in a loop that neither calls nor synchronizes, so the first time
+  /// covers the others. Where the loop is entered from.
+  llvm::BasicBlock* once = nullptr;
 };
 
 /// llvm.memcpy and the like.
@@ -36,7 +39,16 @@ struct PlannedAtomic {
   llvm::Value* pointer;
 };
 
+/// A local variable that others may see; it is a new one from `begin` on, or from the function's
+/// entry when that is null.
+struct PlannedLocal {
+  llvm::AllocaInst* local;
+  llvm::Instruction* begin;
+  std::uint64_t bytes;
+};
+
 struct Plan {
+  std::vector<PlannedLocal> locals;
   std::vector<PlannedAccess> accesses;
   std::vector<PlannedRange> ranges;
   std::vector<PlannedAtomic> atomics;
@@ -62,6 +74,8 @@ class Planner {
  private:
   [[nodiscard]] bool wanted(const llvm::Function& function) const;
   Plan draft(llvm::Function& function);
+  void plan_loops(llvm::Function& function, Plan& plan);
+  void plan_locals(llvm::Function& function, Plan& plan);
   void plan_block(llvm::BasicBlock& block, Plan& plan);
   bool quiet(const llvm::CallBase& call) const;
   [[nodiscard]] bool shared(const llvm::Value* pointer);

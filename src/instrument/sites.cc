@@ -1,21 +1,19 @@
 #include "instrument/sites.h"
 
+#include <cxxabi.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DebugLoc.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Support/Path.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace syndrome::instrument {
 namespace {
-
-bool in_system_header(llvm::StringRef path) {
-  return path.starts_with("/usr/include/") || path.starts_with("/usr/lib/") ||
-         path.starts_with("/usr/local/include/");
-}
 
 /// Of the code as the compiler made it from the source: a profile that was taken with other code
 /// does not fit. What differs between optimization levels is left out.
@@ -39,6 +37,11 @@ std::uint32_t hash_of(const llvm::Function& function) {
 
 }  // namespace
 
+bool in_system_header(llvm::StringRef path) {
+  return path.starts_with("/usr/include/") || path.starts_with("/usr/lib/") ||
+         path.starts_with("/usr/local/include/");
+}
+
 const std::string& Sites::path_of(const llvm::DIFile* file) {
   const auto [at, added] = files_.try_emplace(file);
   if (added && file != nullptr) {
@@ -47,8 +50,22 @@ const std::string& Sites::path_of(const llvm::DIFile* file) {
       path = file->getDirectory();
       llvm::sys::path::append(path, file->getFilename());
     }
-    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/false);
+    // gcc's headers come as /usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/mutex.
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
     at->second = std::string(path);
+  }
+  return at->second;
+}
+
+llvm::StringRef Sites::readable(llvm::StringRef linkage_name) {
+  if (!linkage_name.starts_with("_Z")) return linkage_name;
+  const auto [at, added] = readable_.try_emplace(linkage_name);
+  if (added) {
+    at->second = linkage_name.str();
+    int status = 0;
+    char* const known = abi::__cxa_demangle(at->second.c_str(), nullptr, nullptr, &status);
+    if (known == nullptr) at->second = llvm::demangle(at->second);
+    std::free(known);
   }
   return at->second;
 }
@@ -57,7 +74,7 @@ std::uint32_t Sites::begin(const llvm::Function& function, std::uint32_t flags,
                            llvm::StringRef label) {
   inlined_.clear();
   unit::Function entry;
-  entry.name = unit_.string(function.getName());
+  entry.name = unit_.string(readable(function.getName()));
   if (const llvm::DISubprogram* program = function.getSubprogram()) {
     const std::string& path = path_of(program->getFile());
     entry.file = unit_.string(path);
@@ -82,7 +99,7 @@ unit::Site Sites::place(const llvm::DILocation* location, const llvm::Function& 
   const llvm::DISubprogram* program = location->getScope()->getSubprogram();
   if (program != nullptr && program != function.getSubprogram()) {
     const llvm::StringRef name = program->getLinkageName();
-    site.function = unit_.string(name.empty() ? program->getName() : name);
+    site.function = unit_.string(name.empty() ? program->getName() : readable(name));
   }
   if (const llvm::DILocation* call = location->getInlinedAt()) {
     auto known = inlined_.find(call);
@@ -122,7 +139,9 @@ std::uint32_t Sites::call(const llvm::CallBase& at) {
   site.kind = unit::SiteKind::kCall;
   for (const llvm::Value* argument : at.args()) {
     if (!argument->getType()->isPointerTy()) continue;
-    name(site, names_.of_object(argument));
+    const VariableName found = names_.of_object(argument);
+    if (found.text.empty()) continue;
+    name(site, found);
     break;
   }
   return unit_.add_site(site);

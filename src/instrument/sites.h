@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instruction.h>
@@ -14,6 +15,9 @@
 #include "instrument/unit_builder.h"
 
 namespace syndrome::instrument {
+
+/// Whether a file belongs to the system, and not to the program.
+[[nodiscard]] bool in_system_header(llvm::StringRef path);
 
 class Sites {
  public:
@@ -38,6 +42,10 @@ class Sites {
   llvm::DenseMap<const llvm::DILocation*, std::uint32_t> inlined_;  // sites of inlined calls
   llvm::DenseMap<const llvm::DIFile*, std::string> files_;
   const std::string& path_of(const llvm::DIFile* file);
+  /// The linkage name, if whoever reads the recording can take it apart with the C++ library; the
+  /// name that it stands for otherwise: clang 19 knows manglings that the library does not.
+  llvm::StringRef readable(llvm::StringRef linkage_name);
+  llvm::StringMap<std::string> readable_;
 };
 
 }  // namespace syndrome::instrument

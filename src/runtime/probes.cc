@@ -108,6 +108,16 @@ PROBE void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint3
   return std::memset(to, value, bytes);
 }
 
+PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
+  if (!recording()) return;
+  wire::Word* const at = room(3);
+  if (at == nullptr) return;
+  at[0] = wire::control(wire::Control::kLocals, 0, 0);
+  at[1] = wire::operand(number_of(address));
+  at[2] = wire::operand(bytes);
+  appended(3);
+}
+
 PROBE std::uint64_t __syndrome_frame() {
   if (!recording()) return 0;
   const std::uint64_t frame = ++tls.frames;

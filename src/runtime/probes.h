@@ -48,6 +48,9 @@ void* __syndrome_memmove(void* to, const void* from, std::size_t bytes, std::uin
                          std::uint32_t write_site);
 void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint32_t write_site);
 
+/// A local variable whose address leaves its function begins its life.
+void __syndrome_local(const void* address, std::uint64_t bytes);
+
 /// In a function that calls setjmp: once after its enter, giving the frame its number, and after
 /// each return of setjmp.
 std::uint64_t __syndrome_frame();

@@ -108,8 +108,9 @@ TEST(Functions, WithoutDebugInformationNamesOfGlobalsAndTypesAreLeft) {
       "struct Account { int id; long balance; };\nint counter;\n"
       "void f(Account* a) { a->balance = ++counter; }\n",
       "-O2");
-  EXPECT_THAT(code.function("_Z1fP7Account").accesses(),
-              ElementsAre("readwrite 0:0 counter (4)", "write 0:0 Account+8+8 (8)"));
+  EXPECT_THAT(
+      code.function("_Z1fP7Account").accesses(),
+      ElementsAre("read 0:0 counter (4)", "write 0:0 counter (4)", "write 0:0 Account+8+8 (8)"));
 }
 
 TEST(Functions, ACoroutineNamesItselfAtEachAccess) {

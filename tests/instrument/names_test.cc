@@ -51,7 +51,8 @@ TEST(Names, UnionsAndBitFieldsAreAmbiguous) {
 void f(Packet* p) { p->real = 1; p->b = 2; }
 )");
   EXPECT_THAT(code.function("_Z1fP6Packet").accesses(),
-              ElementsAre("write 2:29 Packet::number+0? (4)", "readwrite 2:39 Packet::a+4? (1)"));
+              ElementsAre("write 2:29 Packet::number+0? (4)", "read 2:39 Packet::a+4? (1)",
+                          "write 2:39 Packet::a+4? (1)"));
 }
 
 TEST(Names, GlobalsAndStatics) {

@@ -1,0 +1,20 @@
+// Accessors: functions that only compute and read, like operator[] of a vector or
+// `double& at(row, column)`, and those of the library's headers that are as simple.
+//
+// They are put into their callers before probes are placed: as functions they are of no interest
+// (without synchronization and writes a call of one is over before anything can come in between
+// that is not a race), and a frame for each would be most of what an array program records. Their
+// accesses stay, with their own places in the source.
+
+#pragma once
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Module.h>
+
+namespace syndrome::instrument {
+
+/// Inlines every call of an accessor, except in and of functions that are not optimized (-O0).
+/// `kept` are functions that are blocks by annotation, or get no probes.
+void inline_accessors(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function*>& kept);
+
+}  // namespace syndrome::instrument
