@@ -44,6 +44,9 @@ class EventHandlers {
   void on_free(const Event&, EventNumber) {}
   void on_enter(const Event&, EventNumber) {}
   void on_exit(const Event&, EventNumber) {}
+  void on_fence(const Event&, EventNumber) {}
+  void on_happens_before(const Event&, EventNumber) {}
+  void on_happens_after(const Event&, EventNumber) {}
   void on_nested(const Event&, EventNumber) {}
   /// The trace is over; the number is that of its last event.
   void finish(EventNumber) {}
@@ -96,6 +99,9 @@ template <class Analysis>
     case EventKind::kFree: return analysis.on_free(event, number);
     case EventKind::kEnter: return analysis.on_enter(event, number);
     case EventKind::kExit: return analysis.on_exit(event, number);
+    case EventKind::kFence: return analysis.on_fence(event, number);
+    case EventKind::kHappensBefore: return analysis.on_happens_before(event, number);
+    case EventKind::kHappensAfter: return analysis.on_happens_after(event, number);
   }
 }
 

@@ -53,8 +53,14 @@ enum class EventKind : std::uint8_t {
   // Functions (Space::kLabel); which of them are blocks is decided by the spec.
   kEnter,
   kExit,
+  // A memory fence of the acting thread; no target.
+  kFence,
+  // Home-made synchronization (Space::kSemaphore, but apart from posts and waits): what is before a
+  // kHappensBefore is before what follows a later kHappensAfter of the same object.
+  kHappensBefore,
+  kHappensAfter,
 };
-inline constexpr std::size_t kEventKindCount = 24;
+inline constexpr std::size_t kEventKindCount = 27;
 
 /// The words of STD traces, which reports use too: "r", "w", "acq", … One for each kind, in order.
 inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames = {
@@ -82,13 +88,17 @@ inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames =
     "free",
     "enter",
     "exit",
+    "fence",
+    "happens_before",
+    "happens_after",
 };
 
 [[nodiscard]] constexpr std::string_view name_of(EventKind kind) {
   return kEventKindNames[static_cast<std::size_t>(kind)];
 }
 
-/// Where the target of an event of this kind has its name; none for thread start and stop.
+/// Where the target of an event of this kind has its name; none for thread start and stop
+/// and for fences.
 [[nodiscard]] constexpr std::optional<Space> target_space(EventKind kind) {
   switch (kind) {
     case EventKind::kRead:
@@ -109,12 +119,15 @@ inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames =
     case EventKind::kBarrierArrive:
     case EventKind::kBarrierLeave: return Space::kBarrier;
     case EventKind::kPost:
-    case EventKind::kWait: return Space::kSemaphore;
+    case EventKind::kWait:
+    case EventKind::kHappensBefore:
+    case EventKind::kHappensAfter: return Space::kSemaphore;
     case EventKind::kCondWait:
     case EventKind::kCondSignal:
     case EventKind::kCondBroadcast: return Space::kCondition;
     case EventKind::kThreadStart:
-    case EventKind::kThreadStop: return std::nullopt;
+    case EventKind::kThreadStop:
+    case EventKind::kFence: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -139,6 +152,28 @@ enum class MemoryOrder : std::uint8_t {
   kSeqCst,
 };
 inline constexpr std::size_t kMemoryOrderCount = 6;
+
+/// The word of STD traces for a kind with an order: "r_acquire", "fence_seq_cst"; without one it is
+/// that of the kind. Empty when the kind cannot have the order.
+[[nodiscard]] constexpr std::string_view word_of(EventKind kind, MemoryOrder order) {
+  using Words = std::array<std::string_view, kMemoryOrderCount>;
+  constexpr Words kReads = {"", "r_relaxed", "r_acquire", "", "", "r_seq_cst"};
+  constexpr Words kWrites = {"", "w_relaxed", "", "w_release", "", "w_seq_cst"};
+  constexpr Words kRmws = {"",           "rmw_relaxed", "rmw_acquire", "rmw_release", "rmw_acq_rel",
+                           "rmw_seq_cst"};
+  constexpr Words kFences = {
+      "", "", "fence_acquire", "fence_release", "fence_acq_rel", "fence_seq_cst"};
+  if (order == MemoryOrder::kPlain) return name_of(kind);
+  const auto index = static_cast<std::size_t>(order);
+  if (index >= kMemoryOrderCount) return {};
+  switch (kind) {
+    case EventKind::kRead: return kReads[index];
+    case EventKind::kWrite: return kWrites[index];
+    case EventKind::kRmw: return kRmws[index];
+    case EventKind::kFence: return kFences[index];
+    default: return {};
+  }
+}
 
 struct Event {
   ThreadId thread;

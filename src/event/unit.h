@@ -33,7 +33,7 @@ enum UnitFlag : std::uint32_t {
 };
 
 struct Function {
-  std::uint32_t name = 0;  // string: linkage name, mangled
+  std::uint32_t name = 0;  // string: linkage name; demangled if the C++ library could not
   std::uint32_t file = 0;  // string
   std::uint32_t line = 0;
   std::uint32_t first = 0;  // its first site; site number n of the words is sites[first + n - 1]
@@ -68,13 +68,14 @@ struct Site {
   std::uint16_t column = 0;
   SiteKind kind = SiteKind::kRead;
   std::uint8_t flags = 0;      // SiteFlag
-  std::uint32_t name = 0;      // string: "counter", "Account::balance"; of a call: what its first
-                               // pointer argument points to ("Account::mutex")
+  std::uint32_t name = 0;      // string: "counter", "Account::balance"; of a call: what the first
+                               // pointer argument with a name, std::lock_guard and its like left
+                               // out, points to ("Account::mutex")
   std::uint32_t function = 0;  // string: linkage name where the line stands, when inlining has
                                // moved it into the Function; 0: the Function itself
-  std::uint32_t bytes = 0;    // how many are accessed
-  std::int32_t offset = 0;    // of the access in the object that `name` is a field of
-  std::uint32_t inlined = 0;  // 1 + index (in sites) of the call that was inlined; 0: none
+  std::uint32_t bytes = 0;     // how many are accessed
+  std::int32_t offset = 0;     // of the access in the object that `name` is a field of
+  std::uint32_t inlined = 0;   // 1 + index (in sites) of the call that was inlined; 0: none
 };
 static_assert(sizeof(Site) == 32);
 

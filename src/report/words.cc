@@ -42,6 +42,9 @@ Phrase phrase_of(EventKind op) {
     case EventKind::kFree: return {"frees", "", ""};
     case EventKind::kEnter: return {"enters", "", ""};
     case EventKind::kExit: return {"leaves", "", ""};
+    case EventKind::kFence: return {"passes a fence", "", ""};
+    case EventKind::kHappensBefore: return {"marks happens-before on", "", ""};
+    case EventKind::kHappensAfter: return {"marks happens-after on", "", ""};
   }
   return {"does", "", ""};
 }
@@ -84,8 +87,7 @@ std::string says(EventKind op, std::string_view target) {
   if (op == EventKind::kFork || op == EventKind::kJoin) {
     return fmt::format("{} {}", phrase.verb, thread_words(target));
   }
-  if (op == EventKind::kThreadStart || op == EventKind::kThreadStop)
-    return std::string(phrase.verb);
+  if (!target_space(op)) return std::string(phrase.verb);
   if (target.empty() && target_space(op) == Space::kLabel) {
     return fmt::format("{} a block", phrase.verb);
   }

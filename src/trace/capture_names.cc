@@ -21,6 +21,12 @@ std::string_view kind_name(Space space) {
   }
 }
 
+/// Whether code of a library, when it names this, has been given something of the program's.
+bool is_program_field(std::string_view name) {
+  return name.find("::") != std::string_view::npos && !name.starts_with("std::") &&
+         !name.starts_with("_");
+}
+
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
@@ -154,14 +160,13 @@ CaptureNames::Object& CaptureNames::object(Space space, std::uint64_t address, s
 
   std::string_view name;
   const unit::Site* named = nullptr;
-  const auto take = [&](std::uint32_t index, bool field) {
+  const auto take = [&](std::uint32_t index) {
     if (index == 0 || named != nullptr) return;
     const unit::Site& site = meta_->sites[index - 1];
     const std::string_view text = meta_->text(owner(index - 1), site.name);
-    if (text.empty() || (field && text.find("::") == std::string_view::npos) ||
-        (site.flags & unit::kSystemSite) != 0 || (owner(index - 1).flags & unit::kSystem) != 0) {
-      return;
-    }
+    const bool library =
+        (site.flags & unit::kSystemSite) != 0 || (owner(index - 1).flags & unit::kSystem) != 0;
+    if (text.empty() || (library && !is_program_field(text))) return;
     named = &site;
     name = text;
   };
@@ -169,15 +174,14 @@ CaptureNames::Object& CaptureNames::object(Space space, std::uint64_t address, s
   if (global != nullptr) {
     text_ = place_name(*global, address);
   } else {
-    take(call, false);
+    take(call);
     // A program's own functions lock on behalf of the one that has the name only through the
     // library's: so no further than the first function that is not the library's.
     for (std::size_t i = stack.size(); i-- > 0 && named == nullptr;) {
       const bool library = !stack[i].block && stack[i].function != CaptureMeta::kNone &&
                            (meta_->functions[stack[i].function].flags & unit::kSystem) != 0;
       if (!library && !stack[i].block) break;
-      // What a library's object is called (`guard`) is not what it locks.
-      take(stack[i].call, true);
+      take(stack[i].call);
     }
     if (named == nullptr) name = kind_name(space);
     const std::uint64_t offset = named != nullptr && (named->flags & unit::kHasOffset) != 0

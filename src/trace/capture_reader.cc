@@ -25,6 +25,10 @@ namespace {
 constexpr std::size_t kBatch = 4096;
 constexpr std::size_t kUnpackedBytes = std::size_t{512} << 20;
 
+// How labels begin that are no atomic blocks.
+constexpr const char* kDeterministicLabel = "deterministic ";
+constexpr const char* kUnitLabel = "unit ";
+
 using wire::Sync;
 
 MemoryOrder order_of(std::uint64_t operand) {
@@ -36,6 +40,15 @@ MemoryOrder order_of(std::uint64_t operand) {
     case 4: return MemoryOrder::kAcqRel;
     default: return MemoryOrder::kSeqCst;
   }
+}
+
+/// What C allows of an order for the kind: a load that says "release" orders nothing.
+MemoryOrder order_of(EventKind kind, std::uint64_t operand) {
+  const MemoryOrder order = order_of(operand);
+  if (!word_of(kind, order).empty()) return order;
+  if (kind == EventKind::kFence) return MemoryOrder::kPlain;
+  if (order != MemoryOrder::kAcqRel) return MemoryOrder::kRelaxed;
+  return kind == EventKind::kRead ? MemoryOrder::kAcquire : MemoryOrder::kRelease;
 }
 
 /// The words of one thread and how far they have come.
@@ -111,10 +124,10 @@ class CaptureSource final : public Source {
       const std::string_view text = meta_.string(frame.mark);
       switch (static_cast<wire::Block>(frame.block_kind)) {
         case wire::Block::kDeterministic:
-          frame.value = names_.label("deterministic " + std::string(text)).value;
+          frame.value = names_.label(kDeterministicLabel + std::string(text)).value;
           break;
         case wire::Block::kUnit:
-          frame.value = names_.label("unit " + std::string(text)).value;
+          frame.value = names_.label(kUnitLabel + std::string(text)).value;
           break;
         default: frame.value = names_.label(text).value; break;
       }
@@ -124,9 +137,21 @@ class CaptureSource final : public Source {
     frame.value = names_.function(frame.function).value;
     emit(EventKind::kEnter, frame.value, site);
     if (is_atomic(frame)) emit(EventKind::kBegin, frame.value, site);
+    if (const std::uint32_t flags = flags_of(frame); flags != 0) {
+      if ((flags & unit::kDeterministic) != 0) {
+        emit(EventKind::kEnter, deterministic(frame), site);
+      }
+      if ((flags & unit::kUnitOfWork) != 0) emit(EventKind::kEnter, unit_of_work(frame), site);
+    }
   }
 
   void exit(const OpenFrame& frame) {
+    if (const std::uint32_t flags = flags_of(frame); flags != 0) {
+      if ((flags & unit::kUnitOfWork) != 0) emit(EventKind::kExit, unit_of_work(frame), SiteId());
+      if ((flags & unit::kDeterministic) != 0) {
+        emit(EventKind::kExit, deterministic(frame), SiteId());
+      }
+    }
     if (is_atomic(frame)) emit(EventKind::kEnd, frame.value, SiteId());
     if (!frame.block || !is_atomic(frame)) emit(EventKind::kExit, frame.value, SiteId());
   }
@@ -314,10 +339,23 @@ class CaptureSource final : public Source {
     names_.forget_objects(address, bytes);
   }
 
+  /// unit::FunctionFlag, 0 for a block.
+  [[nodiscard]] std::uint32_t flags_of(const OpenFrame& frame) const {
+    if (frame.block || frame.function == CaptureMeta::kNone) return 0;
+    return meta_.functions[frame.function].flags;
+  }
   [[nodiscard]] bool is_atomic(const OpenFrame& frame) const {
     if (frame.block) return static_cast<wire::Block>(frame.block_kind) == wire::Block::kAtomic;
-    return frame.function != CaptureMeta::kNone &&
-           (meta_.functions[frame.function].flags & unit::kAtomic) != 0;
+    return (flags_of(frame) & unit::kAtomic) != 0;
+  }
+  // Annotations of functions are told as those of scopes are.
+  [[nodiscard]] std::uint32_t deterministic(const OpenFrame& frame) {
+    const std::string name(names_.names().of(Space::kLabel, frame.value));
+    return names_.label(kDeterministicLabel + name).value;
+  }
+  [[nodiscard]] std::uint32_t unit_of_work(const OpenFrame& frame) {
+    const std::string sets(meta_.functions[frame.function].label);
+    return names_.label(kUnitLabel + sets).value;
   }
 
   CaptureNames::Object& object(Space space, const SyncRecord& record) {
@@ -340,7 +378,7 @@ class CaptureSource final : public Source {
   void on_atomic(EventKind kind, const SyncRecord& record) {
     const std::uint64_t bytes = record.operand & 0xff;
     if (bytes == 0 || record.object > wire::kAddressMask) return;
-    touch(kind, record.call, record.object, bytes, order_of(record.operand));
+    touch(kind, record.call, record.object, bytes, order_of(kind, record.operand));
   }
 
   void perform(const SyncRecord& record) {
@@ -369,10 +407,12 @@ class CaptureSource final : public Source {
       case Sync::kAtomicLoad: on_atomic(EventKind::kRead, record); break;
       case Sync::kAtomicStore: on_atomic(EventKind::kWrite, record); break;
       case Sync::kAtomicRmw: on_atomic(EventKind::kRmw, record); break;
-      // Home-made synchronization orders as a semaphore does.
-      case Sync::kHappensBefore: on_object(EventKind::kPost, record); break;
-      case Sync::kHappensAfter: on_object(EventKind::kWait, record); break;
-      case Sync::kFence: break;  // of this thread alone: it conflicts with nothing
+      case Sync::kHappensBefore: on_object(EventKind::kHappensBefore, record); break;
+      case Sync::kHappensAfter: on_object(EventKind::kHappensAfter, record); break;
+      case Sync::kFence:
+        emit(EventKind::kFence, 0, names_.site(record.call),
+             order_of(EventKind::kFence, record.operand));
+        break;
       case Sync::kBlockBegin:
       case Sync::kBlockEnd: break;  // enter() and exit()
       case Sync::kDestroy: names_.forget_objects(record.object, 1); break;

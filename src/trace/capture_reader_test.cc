@@ -13,7 +13,10 @@
 
 #include "trace/capture_testing.h"
 #include "trace/input.h"
+#include "trace/std_format.h"
 #include "trace/syn_testing.h"
+#include "trace/syn_writer.h"
+#include "trace/text_testing.h"
 #include "trace/wellformed.h"
 
 namespace syndrome::trace {
@@ -44,7 +47,7 @@ struct Read {
       return names[static_cast<std::size_t>(space)][id];
     };
     std::string line = of(Space::kThread, event.thread.value) + " ";
-    line += name_of(event.kind);
+    line += word_of(event.kind, event.order);
     if (const auto space = target_space(event.kind)) line += " " + of(*space, event.target);
     if (event.site.value != 0) line += " | " + of(Space::kSite, event.site.value);
     return line;
@@ -173,6 +176,129 @@ TEST(CaptureReader, TellsWhatAProgramDid) {
           "main begin Account::transfer | made-up.cc:1:3 main",
           "main w Account::balance@7f0000001000~2 | made-up.cc:4:3 Account::transfer",
           "main end Account::transfer", "main exit Account::transfer", "main exit main"));
+}
+
+/// Through `sink`, as `trace convert` does.
+void convert(const std::string& path, Result<std::unique_ptr<Sink>> sink) {
+  ASSERT_TRUE(sink.ok()) << sink.error().message;
+  auto input = Input::open(path, ReadOptions{1});
+  ASSERT_TRUE(input.ok());
+  auto source = input->read();
+  ASSERT_TRUE(source.ok());
+  for (;;) {
+    const auto batch = (*source)->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().message;
+    if (batch->empty()) break;
+    const Status status = (*sink)->append(batch->events, (*source)->names());
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+  ASSERT_TRUE((*sink)->close().ok());
+}
+
+/// Every kind of word that stands for an event, and every order.
+TEST(CaptureReader, ConvertsToOtherFormatsWithoutLoss) {
+  UnitBuilder unit(kUnit);
+  const auto run = unit.function("main");
+  const auto at = unit.site(unit::SiteKind::kAtomic, 4, "flag");
+  const auto call = unit.site(unit::SiteKind::kCall, 0, "Queue::lock|", 8);
+  const auto sum = unit.function("_Z3sumi", unit::kDeterministic);
+  const auto push =
+      unit.function("_ZN5Queue4pushEv", unit::kUnitOfWork | unit::kAtomic, "items,size");
+
+  std::vector<std::byte> meta;
+  add_meta(meta, wire::Meta::kProcess, {wire::kAbi, 7, 0, 0, 0}, std::string_view("queue"));
+  add_unit(meta, unit);
+  add_meta(meta, wire::Meta::kThread, {1, 101}, "#1|");
+  add_meta(meta, wire::Meta::kString, {3}, "tally (all)");
+
+  std::vector<Words> threads(2);
+  Versions versions;
+  std::uint64_t now = 1;
+  const auto sync = [&](std::size_t t, Sync kind, std::uint64_t object, std::uint64_t operand = 0,
+                        std::uint32_t site = 0) {
+    threads[t].sync(now++, kind, object, versions.take(kind, object), operand, site);
+  };
+  sync(0, Sync::kThreadStart, 0);
+  threads[0].enter(now++, unit.address(run));
+  sync(0, Sync::kFork, 1, 0, call);
+  sync(1, Sync::kThreadStart, 1);
+  sync(1, Sync::kHappensAfter, kHeap, 0, call);
+  threads[1].enter(now++, unit.address(sum));
+  threads[1].exit(now++, unit.address(sum));
+  threads[1].enter(now++, unit.address(push));
+  threads[1].exit(now++, unit.address(push));
+  for (std::uint64_t order = 0; order <= 5; ++order) {
+    for (const Sync kind : {Sync::kAtomicLoad, Sync::kAtomicStore, Sync::kAtomicRmw}) {
+      sync(0, kind, 0x601000, 4 | order << 8, at);
+    }
+    sync(0, Sync::kFence, 0, order << 8);
+  }
+  for (const Sync kind :
+       {Sync::kAcquire, Sync::kRelease, Sync::kAcquireShared, Sync::kReleaseShared, Sync::kPost,
+        Sync::kWait, Sync::kCondSignal, Sync::kCondBroadcast, Sync::kCondWait, Sync::kBarrierArrive,
+        Sync::kBarrierLeave, Sync::kHappensBefore, Sync::kHappensAfter}) {
+    sync(0, kind, kHeap + 8, 0, call);
+  }
+  for (const wire::Block block :
+       {wire::Block::kAtomic, wire::Block::kDeterministic, wire::Block::kUnit}) {
+    sync(0, Sync::kBlockBegin, 3, static_cast<std::uint64_t>(block));
+    sync(0, Sync::kBlockEnd, 3, static_cast<std::uint64_t>(block));
+  }
+  sync(1, Sync::kThreadStop, 1);
+  sync(0, Sync::kJoin, 1, 0, call);
+
+  std::mt19937_64 random(2);
+  const testing::Folder folder;
+  write(folder.file("run.syn"), meta, threads, random);
+  const Read got = read(folder.file("run.syn"));
+  EXPECT_EQ(got.error, "");
+  EXPECT_THAT(got.warnings, IsEmpty());
+
+  std::vector<std::string> of_thread_1;
+  std::set<std::string> words;
+  for (const Event& event : got.events) {
+    if (event.thread.value == 1) of_thread_1.push_back(got.text(event));
+    words.emplace(word_of(event.kind, event.order));
+  }
+  EXPECT_THAT(of_thread_1,
+              ElementsAre("T1 \"#1|\" thread_start",
+                          "T1 \"#1|\" happens_after semaphore@7f0000001000", "T1 \"#1|\" enter sum",
+                          "T1 \"#1|\" enter deterministic sum", "T1 \"#1|\" exit deterministic sum",
+                          "T1 \"#1|\" exit sum", "T1 \"#1|\" enter Queue::push",
+                          "T1 \"#1|\" begin Queue::push", "T1 \"#1|\" enter unit items,size",
+                          "T1 \"#1|\" exit unit items,size", "T1 \"#1|\" end Queue::push",
+                          "T1 \"#1|\" exit Queue::push", "T1 \"#1|\" thread_stop"));
+  for (std::size_t order = 1; order < kMemoryOrderCount; ++order) {
+    for (const EventKind kind :
+         {EventKind::kRead, EventKind::kWrite, EventKind::kRmw, EventKind::kFence}) {
+      const std::string word(word_of(kind, static_cast<MemoryOrder>(order)));
+      EXPECT_TRUE(word.empty() || words.contains(word)) << word;
+    }
+  }
+  for (const char* word : {"happens_before", "happens_after", "post", "wait"}) {
+    EXPECT_TRUE(words.contains(word)) << word;
+  }
+
+  convert(folder.file("run.syn"), write_syn(folder.file("a.syn")));
+  const Read syn = read(folder.file("a.syn"));
+  EXPECT_EQ(syn.error, "");
+  EXPECT_EQ(syn.texts(), got.texts());
+  convert(folder.file("run.syn"), write_std(folder.file("a.std")));
+  convert(folder.file("a.syn"), write_std(folder.file("b.std")));
+  convert(folder.file("a.std"), write_syn(folder.file("b.syn")));
+  convert(folder.file("b.syn"), write_std(folder.file("c.std")));
+  // In STD a bar in a name is written "%7C", and so it comes back.
+  const auto content = [&](const char* name) {
+    return testing::read_whole(**Input::open(folder.file(name), ReadOptions{1})->read()).text;
+  };
+  EXPECT_EQ(content("a.std"), content("b.std"));
+  EXPECT_EQ(content("a.std"), content("c.std"));
+  std::vector<Event> through_std = read(folder.file("a.std")).events;
+  ASSERT_EQ(through_std.size(), got.events.size());
+  for (std::size_t i = 0; i < through_std.size(); ++i) {
+    EXPECT_EQ(through_std[i].kind, got.events[i].kind) << i;
+    EXPECT_EQ(through_std[i].order, got.events[i].order) << i;
+  }
 }
 
 /// One operation of a simulated run, and the bytes that it touched: each byte of memory has a

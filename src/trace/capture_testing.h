@@ -29,9 +29,11 @@ class UnitBuilder {
     return offset;
   }
   /// Its number; address() is what stands for it in words.
-  std::size_t function(std::string_view name, std::uint32_t flags = 0) {
+  std::size_t function(std::string_view name, std::uint32_t flags = 0,
+                       std::string_view label = {}) {
     unit::Function function;
     function.name = text(name);
+    function.label = label.empty() ? UINT32_MAX : text(label);
     function.first = static_cast<std::uint32_t>(sites_.size());
     function.flags = flags;
     functions_.push_back(function);
@@ -67,7 +69,10 @@ class UnitBuilder {
                                    sites_.size() * sizeof(unit::Site));
     header.bytes = base + static_cast<std::uint32_t>(strings_.size());
     std::vector<unit::Function> functions = functions_;
-    for (unit::Function& function : functions) function.name += base;
+    for (unit::Function& function : functions) {
+      function.name += base;
+      function.label = function.label == UINT32_MAX ? 0 : function.label + base;
+    }
     std::vector<unit::Site> sites = sites_;
     for (unit::Site& site : sites) {
       site.file += base;

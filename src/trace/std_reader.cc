@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
+#include <vector>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -27,11 +30,32 @@ constexpr bool may_lack_target(EventKind kind) {
   return target_space(kind) == Space::kLabel || !target_space(kind);
 }
 
-std::optional<EventKind> kind_of(std::string_view word) {
-  for (std::size_t i = 0; i < kEventKindCount; ++i) {
-    if (kEventKindNames[i] == word) return static_cast<EventKind>(i);
-  }
-  return std::nullopt;
+struct Operation {
+  std::string_view word;
+  EventKind kind = EventKind::kRead;
+  MemoryOrder order = MemoryOrder::kPlain;
+};
+
+/// Every word that there is, those without an order first.
+std::span<const Operation> operations() {
+  static const std::vector<Operation> kOperations = [] {
+    std::vector<Operation> all;
+    for (std::size_t order = 0; order < kMemoryOrderCount; ++order) {
+      for (std::size_t kind = 0; kind < kEventKindCount; ++kind) {
+        Operation one{{}, static_cast<EventKind>(kind), static_cast<MemoryOrder>(order)};
+        one.word = word_of(one.kind, one.order);
+        if (!one.word.empty()) all.push_back(one);
+      }
+    }
+    return all;
+  }();
+  return kOperations;
+}
+
+const Operation* operation_of(std::string_view word) {
+  const std::span<const Operation> all = operations();
+  const auto found = std::ranges::find(all, word, &Operation::word);
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// Words that other tools and people use for ours.
@@ -52,11 +76,13 @@ std::string_view synonym(std::string_view word) {
        {"malloc", "alloc"}}};
   while (word.starts_with(' ')) word.remove_prefix(1);
   while (word.ends_with(' ')) word.remove_suffix(1);
-  if (kind_of(word)) return word;
+  if (operation_of(word) != nullptr) return word;
   for (const auto& [theirs, ours] : kSynonyms) {
     if (theirs == word) return ours;
   }
-  return nearest(word, kEventKindNames);
+  std::vector<std::string_view> words;
+  for (const Operation& operation : operations()) words.push_back(operation.word);
+  return nearest(word, words);
 }
 
 class StdSource : public TextSource {
@@ -111,8 +137,8 @@ class StdSource : public TextSource {
   void take_operation(std::string_view thread, std::string_view rest) {
     const std::size_t word_end = rest.find_first_of("(|");
     const std::string_view word = rest.substr(0, word_end);
-    const std::optional<EventKind> kind = kind_of(word);
-    if (!kind) {
+    const Operation* const found = operation_of(word);
+    if (found == nullptr) {
       const std::string_view near = synonym(word);
       if (!near.empty()) {
         return reject("expected an operation, found {}; did you mean '{}'?", shown(word), near);
@@ -139,19 +165,20 @@ class StdSource : public TextSource {
       }
       target = operation.substr(word_end + 1, close - word_end - 1);
     }
-    if (target.empty() && !may_lack_target(*kind)) {
+    if (target.empty() && !may_lack_target(found->kind)) {
       return reject("expected {}(target), found {}", word, shown(operation));
     }
-    if (!target.empty() && !target_space(*kind)) {
+    if (!target.empty() && !target_space(found->kind)) {
       return reject("expected {} without a target, found {}", word, shown(operation));
     }
-    append(*kind, thread, target, rest.substr(bar + 1));
+    append(*found, thread, target, rest.substr(bar + 1));
   }
 
-  void append(EventKind kind, std::string_view thread, std::string_view target,
+  void append(const Operation& what, std::string_view thread, std::string_view target,
               std::string_view location) {
     Event event;
-    event.kind = kind;
+    event.kind = what.kind;
+    event.order = what.order;
     if (!find_or_add(Space::kThread, interner(Space::kThread).key(thread), event.thread.value)) {
       return;
     }
@@ -159,7 +186,7 @@ class StdSource : public TextSource {
         !find_or_add(Space::kSite, interner(Space::kSite).key(location), event.site.value)) {
       return;
     }
-    const std::optional<Space> space = target_space(kind);
+    const std::optional<Space> space = target_space(what.kind);
     if (space == Space::kVariable) {
       if (!defer(interner(Space::kVariable).key(target))) return;
     } else if (space && !target.empty() &&

@@ -17,8 +17,9 @@ Whole read(std::string_view text, std::size_t piece = 1 << 20) {
 
 TEST(StdReader, ReadsEveryOperation) {
   std::string text;
-  for (const std::string_view name : kEventKindNames) {
-    text += "T1|" + std::string(name) + (name.starts_with("thread_") ? "()" : "(x)") + "|7\n";
+  for (std::size_t i = 0; i < kEventKindCount; ++i) {
+    const auto kind = static_cast<EventKind>(i);
+    text += "T1|" + std::string(name_of(kind)) + (target_space(kind) ? "(x)" : "()") + "|7\n";
   }
   const Whole whole = read(text);
   EXPECT_EQ(whole.error, "");
@@ -27,6 +28,29 @@ TEST(StdReader, ReadsEveryOperation) {
   for (std::size_t i = 0; i < kEventKindCount; ++i) {
     EXPECT_EQ(whole.events[i].kind, static_cast<EventKind>(i));
   }
+}
+
+TEST(StdReader, ReadsMemoryOrders) {
+  const std::string text =
+      "T|r(x)|1\nT|r_relaxed(x)|1\nT|r_acquire(x)|1\nT|r_seq_cst(x)|1\nT|w_relaxed(x)|1\n"
+      "T|w_release(x)|1\nT|w_seq_cst(x)|1\nT|rmw(x)|1\nT|rmw_relaxed(x)|1\nT|rmw_acquire(x)|1\n"
+      "T|rmw_release(x)|1\nT|rmw_acq_rel(x)|1\nT|rmw_seq_cst(x)|1\nT|fence_acquire()|1\n"
+      "T|fence_release()|1\nT|fence_acq_rel()|1\nT|fence_seq_cst()|1\n";
+  const Whole whole = read(text);
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(whole.text, text);
+  ASSERT_EQ(whole.events.size(), 17U);
+  EXPECT_EQ(whole.events[0].order, MemoryOrder::kPlain);
+  EXPECT_EQ(whole.events[2].kind, EventKind::kRead);
+  EXPECT_EQ(whole.events[2].order, MemoryOrder::kAcquire);
+  EXPECT_EQ(whole.events[11].kind, EventKind::kRmw);
+  EXPECT_EQ(whole.events[11].order, MemoryOrder::kAcqRel);
+  EXPECT_EQ(whole.events[16].kind, EventKind::kFence);
+  EXPECT_EQ(whole.events[16].order, MemoryOrder::kSeqCst);
+  EXPECT_EQ(read("T|fence_seq_cst|1\n").text, "T|fence_seq_cst()|1\n");
+  EXPECT_NE(read("T|fence_seq_cst(x)|1\n").error, "");
+  EXPECT_NE(read("T|r_release(x)|1\n").error, "");
+  EXPECT_NE(read("T|acq_relaxed(x)|1\n").error, "");
 }
 
 TEST(StdReader, ReadsAnEmptyFileAndOneOfCommentsAsNoEvents) {

@@ -128,7 +128,7 @@ class StdSink : public Sink {
     if (const Status status = look_at_new(names); !status.ok()) return status;
     for (const Event& event : events) {
       const std::string_view thread = written(names, Space::kThread, event.thread.value);
-      const std::string_view word = name_of(event.kind);
+      const std::string_view word = word_of(event.kind, event.order);
       const std::optional<Space> space = target_space(event.kind);
       std::string_view target;
       if (space) target = written(names, *space, event.target);

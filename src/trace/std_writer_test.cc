@@ -31,7 +31,11 @@ TEST(StdWriter, WritesWhatWasRead) {
   std::string text;
   for (int i = 0; i < 40000; ++i) {
     const auto kind = static_cast<EventKind>(static_cast<std::size_t>(i) % kEventKindCount);
-    text += "T" + std::to_string(i % 9) + "|" + std::string(name_of(kind)) + "(";
+    const auto order =
+        static_cast<MemoryOrder>(static_cast<std::size_t>(i / 7) % kMemoryOrderCount);
+    const std::string_view word = word_of(kind, order);
+    text +=
+        "T" + std::to_string(i % 9) + "|" + std::string(word.empty() ? name_of(kind) : word) + "(";
     if (target_space(kind)) text += "name" + std::to_string(i * i % 10007);
     text += ")|" + std::to_string(i % 11) + "\n";
   }

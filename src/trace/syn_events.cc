@@ -38,6 +38,51 @@ constexpr auto kSlots = [] {
   return slots;
 }();
 
+// A kind with an order has a number of its own in the table of threads. Numbers from 40 on are left
+// to them, so that they stay as they are when event.h gets more kinds.
+constexpr unsigned kFirstOrdered = 40;
+constexpr std::array<EventKind, 4> kOrdered = {EventKind::kRead, EventKind::kWrite, EventKind::kRmw,
+                                               EventKind::kFence};
+static_assert(kEventKindCount <= kFirstOrdered);
+static_assert(kFirstOrdered + kOrdered.size() * (kMemoryOrderCount - 1) <= 64);
+constexpr unsigned kNoNumber = 64;
+
+// By kind * 8 + order.
+constexpr auto kNumbers = [] {
+  static_assert(kMemoryOrderCount <= 8);
+  std::array<std::uint8_t, kEventKindCount * 8> numbers{};
+  numbers.fill(kNoNumber);
+  for (std::size_t i = 0; i < kEventKindCount; ++i) numbers[i * 8] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < kOrdered.size(); ++i) {
+    for (std::size_t order = 1; order < kMemoryOrderCount; ++order) {
+      if (word_of(kOrdered[i], static_cast<MemoryOrder>(order)).empty()) continue;
+      numbers[static_cast<std::size_t>(kOrdered[i]) * 8 + order] =
+          static_cast<std::uint8_t>(kFirstOrdered + i * (kMemoryOrderCount - 1) + order - 1);
+    }
+  }
+  return numbers;
+}();
+
+struct Kind {
+  EventKind kind = EventKind::kRead;
+  MemoryOrder order = MemoryOrder::kPlain;
+  bool exists = false;
+};
+// What a number stands for.
+constexpr auto kKinds = [] {
+  std::array<Kind, 64> kinds{};
+  for (std::size_t i = 0; i < kNumbers.size(); ++i) {
+    if (kNumbers[i] == kNoNumber) continue;
+    kinds[kNumbers[i]] = {static_cast<EventKind>(i / 8), static_cast<MemoryOrder>(i % 8), true};
+  }
+  return kinds;
+}();
+
+/// Of an event without fault.
+unsigned number_of(const Event& event) {
+  return kNumbers[static_cast<std::size_t>(event.kind) * 8 + static_cast<std::size_t>(event.order)];
+}
+
 std::uint32_t limit_of(EventKind kind, const NameCounts& names) {
   const auto space = target_space(kind);
   if (!space) return 1;
@@ -63,6 +108,10 @@ unsigned bytes_for(std::uint32_t greatest) {
 std::optional<std::string> fault_of(const Event& event, const NameCounts& names) {
   const auto kind = static_cast<std::size_t>(event.kind);
   if (kind >= kEventKindCount) return fmt::format("there is no event kind {}", kind);
+  if (word_of(event.kind, event.order).empty()) {
+    return fmt::format("{} cannot have memory order {}", name_of(event.kind),
+                       static_cast<unsigned>(event.order));
+  }
   const auto check = [&](Space space, std::uint32_t id) -> std::optional<std::string> {
     const auto index = static_cast<std::size_t>(space);
     if (id < names[index]) return std::nullopt;
@@ -87,7 +136,9 @@ std::optional<std::size_t> first_fault(std::span<const Event> events, const Name
   const std::uint64_t sites = names[static_cast<std::size_t>(Space::kSite)];
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
+    // A kind that does not exist has limit 0, so its order is not looked up.
     if (event.target >= limits[static_cast<std::size_t>(event.kind)] ||
+        (event.order != MemoryOrder::kPlain && word_of(event.kind, event.order).empty()) ||
         event.thread.value >= threads || event.site.value >= sites) {
       return i;
     }
@@ -109,7 +160,7 @@ void EventEncoder::find_threads(std::span<const Event> events) {
       number_.resize(size);
     }
     if (kinds_[thread] == 0) threads_.push_back(thread);
-    kinds_[thread] |= 1u << static_cast<unsigned>(event.kind);
+    kinds_[thread] |= std::uint64_t{1} << number_of(event);
   }
   std::sort(threads_.begin(), threads_.end());
   pairs_ = 0;
@@ -125,7 +176,7 @@ void EventEncoder::fill_codes(std::span<const Event> events) {
   codes_.resize(events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
     const std::uint32_t thread = events[i].thread.value;
-    const std::uint32_t below = (1u << static_cast<unsigned>(events[i].kind)) - 1;
+    const std::uint64_t below = (std::uint64_t{1} << number_of(events[i])) - 1;
     codes_[i] =
         first_code_[thread] + static_cast<std::uint32_t>(std::popcount(kinds_[thread] & below));
   }
@@ -314,15 +365,17 @@ bool EventDecoder::read_pairs(Bytes table, std::uint32_t threads, const NameCoun
   for (std::uint32_t i = 0; i < threads; ++i) {
     const auto gap = take_varint(table);
     const auto kinds = take_varint(table);
-    if (!gap || !kinds || *kinds == 0 || (*kinds >> kEventKindCount) != 0) return false;
+    if (!gap || !kinds || *kinds == 0) return false;
     if (*gap > UINT32_MAX) return false;
     const std::uint64_t thread = next + *gap;
     if (thread >= names[static_cast<std::size_t>(Space::kThread)]) return false;
     next = thread + 1;
-    for (auto rest = static_cast<std::uint32_t>(*kinds); rest != 0; rest &= rest - 1) {
-      const auto kind = static_cast<std::uint32_t>(std::countr_zero(rest));
+    for (std::uint64_t rest = *kinds; rest != 0; rest &= rest - 1) {
+      const Kind what = kKinds[static_cast<std::size_t>(std::countr_zero(rest))];
+      if (!what.exists) return false;
+      const auto kind = static_cast<std::size_t>(what.kind);
       const auto code = static_cast<std::uint32_t>(pairs_.size());
-      pairs_.push_back({static_cast<std::uint32_t>(thread), kind, limits[kind],
+      pairs_.push_back({static_cast<std::uint32_t>(thread), what.kind, what.order, limits[kind],
                         static_cast<std::uint32_t>(i * kSpaceCount + kSlots[kind]),
                         site_coding == Coding::kSteps ? i : code});
     }
@@ -354,9 +407,7 @@ bool EventDecoder::combine(const Columns& columns, std::span<Event> out) {
       }
       if constexpr (kSiteSteps) site = last_site[pair.last_site] += unzigzag(site);
       good &= (target < pair.limit) & (site < columns.site_limit);
-      events[i] =
-          Event{ThreadId(pair.thread), target, SiteId(site), static_cast<EventKind>(pair.kind), 0,
-                MemoryOrder::kPlain,   0};
+      events[i] = Event{ThreadId(pair.thread), target, SiteId(site), pair.kind, 0, pair.order, 0};
     }
   }
   return good;

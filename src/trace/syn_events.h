@@ -1,5 +1,5 @@
-// A chunk of events as columns: who did what (a code for each pair of thread and kind), to which
-// target, at which site.
+// A chunk of events as columns: who did what (a code for each pair of thread and kind; a kind with
+// a memory order counts as another kind), to which target, at which site.
 //
 // Targets and sites are plain numbers, or steps from the one before: for a target, the thread's
 // last in the same space; for a site, the thread's last, or its last of the same kind. Steps make
@@ -59,9 +59,9 @@ class EventEncoder {
   void pack_best(Column& column, const Fill& fill);
 
   SectionWriter sections_;
-  // By thread id, valid for the threads of the chunk: bits of the kinds that it uses (0 for other
-  // threads, always), the code of its first pair, and its number in the chunk.
-  std::vector<std::uint32_t> kinds_;
+  // By thread id, valid for the threads of the chunk: bits of the kinds and orders that it uses (0
+  // for other threads, always), the code of its first pair, and its number in the chunk.
+  std::vector<std::uint64_t> kinds_;
   std::vector<std::uint32_t> first_code_;
   std::vector<std::uint32_t> number_;
   std::vector<std::uint32_t> threads_;  // of the chunk, ascending
@@ -87,7 +87,8 @@ class EventDecoder {
   /// chunk does not have, so that every event with such a code is out of range.
   struct Pair {
     std::uint32_t thread = 0;
-    std::uint32_t kind = 0;
+    EventKind kind = EventKind::kRead;
+    MemoryOrder order = MemoryOrder::kPlain;
     std::uint32_t limit = 0;
     std::uint32_t last_target = 0;  // index in last_target_
     std::uint32_t last_site = 0;    // index in last_site_

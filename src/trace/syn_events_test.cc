@@ -134,6 +134,37 @@ TEST(SynEvents, WithAnythingWrongInThePayloadAreRefused) {
   }
 }
 
+// A number of the table that stands for no kind: one behind the last, an order that reads cannot
+// have (40 + 2: release), and the one after the orders of fences.
+TEST(SynEvents, WithAKindThatDoesNotExistAreRefused) {
+  for (const unsigned number : {static_cast<unsigned>(kEventKindCount), 39u, 42u, 60u, 63u}) {
+    std::vector<std::byte> table;
+    add_varint(0, table);
+    add_varint(std::uint64_t{1} << number, table);
+    Encoded encoded = one_event();
+    encoded.payload.erase(encoded.payload.begin() + 20, encoded.payload.begin() + 22);
+    encoded.payload.insert(encoded.payload.begin() + 20, table.begin(), table.end());
+    store(&encoded.payload[12], 4, table.size());
+    store(&encoded.payload[16], 4, table.size());
+    encoded.header.raw += static_cast<std::uint32_t>(table.size() - 2);
+    EXPECT_THAT(fault_in(encoded, names_of_each(2)), HasSubstr("kind that does not exist"))
+        << number;
+  }
+}
+
+TEST(SynEvents, WithAnOrderThatTheirKindCannotHaveAreFaults) {
+  Event event;
+  event.order = MemoryOrder::kRelease;
+  const NameCounts names = names_of_each(1);
+  EXPECT_EQ(fault_of(event, names), "r cannot have memory order 3");
+  EXPECT_EQ(first_fault(std::span(&event, 1), names), 0u);
+  event.kind = EventKind::kWrite;
+  EXPECT_EQ(fault_of(event, names), std::nullopt);
+  EXPECT_EQ(first_fault(std::span(&event, 1), names), std::nullopt);
+  event.kind = EventKind::kAcquire;
+  EXPECT_EQ(first_fault(std::span(&event, 1), names), 0u);
+}
+
 TEST(SynEvents, SurviveAnyMutationOfTheirPayload) {
   std::mt19937_64 random(11);
   std::vector<Event> events(300);

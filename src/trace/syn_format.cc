@@ -102,8 +102,9 @@ std::optional<SynTotals> decode_totals(Bytes payload) {
   if (!good || spaces != totals.names.size()) return std::nullopt;
   for (std::uint64_t& n : totals.names) take(n);
   take(kinds);
-  if (!good || kinds != totals.kinds.size()) return std::nullopt;
-  for (std::uint64_t& n : totals.kinds) take(n);
+  // A file from before the last kinds were added has fewer.
+  if (!good || kinds > totals.kinds.size()) return std::nullopt;
+  for (std::uint64_t i = 0; i < kinds; ++i) take(totals.kinds[i]);
   if (!good || !payload.empty()) return std::nullopt;
   return totals;
 }

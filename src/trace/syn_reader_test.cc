@@ -459,6 +459,21 @@ TEST(SynSummary, TellsTotalsOfWholeAndOfCutFiles) {
   EXPECT_EQ(cut->names, whole->names);
 }
 
+TEST(SynTotals, OfAFileFromBeforeTheLastKindsAreRead) {
+  SynTotals totals;
+  totals.events = totals.kinds[1] = 5;
+  std::vector<std::byte> payload = encode_totals(totals);
+  std::byte& kinds = payload[payload.size() - 1 - kEventKindCount];
+  ASSERT_EQ(kinds, static_cast<std::byte>(kEventKindCount));
+  kinds = std::byte{24};
+  EXPECT_EQ(decode_totals(payload), std::nullopt);
+  payload.resize(payload.size() - (kEventKindCount - 24));
+  EXPECT_EQ(decode_totals(payload), totals);
+  payload[payload.size() - 25] = static_cast<std::byte>(kEventKindCount + 1);
+  payload.resize(payload.size() + kEventKindCount - 24 + 1);
+  EXPECT_EQ(decode_totals(payload), std::nullopt);
+}
+
 TEST(IsSyn, KnowsItsOwnAlsoWhenDamagedOrCutShort) {
   const auto header = make_file_header();
   EXPECT_TRUE(is_syn(header));

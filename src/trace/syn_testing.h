@@ -74,6 +74,8 @@ inline Trace random_trace(std::uint64_t seed, std::size_t events, std::uint32_t 
   for (std::size_t i = 0; i < events; ++i) {
     Event event;
     event.kind = static_cast<EventKind>(random() % kEventKindCount);
+    event.order = static_cast<MemoryOrder>(random() % kMemoryOrderCount);
+    if (word_of(event.kind, event.order).empty()) event.order = MemoryOrder::kPlain;
     event.thread = ThreadId(static_cast<std::uint32_t>(random() % threads));
     if (const auto space = target_space(event.kind)) {
       event.target = static_cast<std::uint32_t>(random() % trace.names.table(*space).size());

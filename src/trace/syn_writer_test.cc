@@ -47,8 +47,12 @@ TEST(SynRoundTrip, KeepsEveryKindOfEvent) {
     event.thread = ThreadId(2u);
     event.target = target_space(event.kind) ? 3 : 0;
     event.site = SiteId(4u);
-    trace.events.push_back(event);
+    for (std::size_t order = 0; order < kMemoryOrderCount; ++order) {
+      event.order = static_cast<MemoryOrder>(order);
+      if (!word_of(event.kind, event.order).empty()) trace.events.push_back(event);
+    }
   }
+  ASSERT_EQ(trace.events.size(), kEventKindCount + 3 + 3 + 5 + 4);
   expect_round_trip(trace);
 }
 
@@ -175,8 +179,8 @@ TEST(SynWriter, RefusesIdsWithoutANameAndTargetsWhereThereIsNone) {
             "event 3: site 6 has no name: the trace has named 6 so far");
   EXPECT_EQ(error_for([](Event& e) { e.kind = EventKind::kThreadStart, e.target = 1; }),
             "event 3: thread_start has no target, found 1");
-  EXPECT_EQ(error_for([](Event& e) { e.kind = static_cast<EventKind>(24); }),
-            "event 3: there is no event kind 24");
+  EXPECT_EQ(error_for([](Event& e) { e.kind = static_cast<EventKind>(kEventKindCount); }),
+            "event 3: there is no event kind 27");
 }
 
 TEST(SynWriter, LeavesACutFileWhenItIsNotClosed) {

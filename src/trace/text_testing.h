@@ -67,7 +67,7 @@ inline Whole read_whole(Source& source) {
       whole.events.push_back(event);
       const auto space = target_space(event.kind);
       whole.text += std::string(names.thread(event.thread)) + "|" +
-                    std::string(name_of(event.kind)) + "(" +
+                    std::string(word_of(event.kind, event.order)) + "(" +
                     std::string(space ? names.of(*space, event.target) : "") + ")|" +
                     (event.site.value == 0 ? "0" : std::string(names.site(event.site))) + "\n";
     }

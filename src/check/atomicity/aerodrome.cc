@@ -98,6 +98,7 @@ void Aerodrome::sweep() {
     }
   }
   for (const auto& [id, published] : semaphores_) visit(published);
+  for (const auto& [id, published] : home_made_) visit(published);
   for (const auto& [id, published] : conditions_) visit(published);
   for (const auto& [id, round] : rounds_) visit(round.arrivals);
   for (const Thread& t : threads_) {

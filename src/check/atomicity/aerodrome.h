@@ -77,6 +77,8 @@ class Aerodrome : public EventHandlers {
   void on_barrier_leave(const Event& e, EventNumber n);
   void on_post(const Event& e, EventNumber) { post(semaphores_[e.target], e.thread); }
   void on_wait(const Event& e, EventNumber n) { wait(semaphores_[e.target], e.thread, n); }
+  void on_happens_before(const Event& e, EventNumber) { post(home_made_[e.target], e.thread); }
+  void on_happens_after(const Event& e, EventNumber n) { wait(home_made_[e.target], e.thread, n); }
   void on_cond_wait(const Event& e, EventNumber n) { wait(conditions_[e.target], e.thread, n); }
   void on_cond_signal(const Event& e, EventNumber) { post(conditions_[e.target], e.thread); }
   void on_cond_broadcast(const Event& e, EventNumber) { post(conditions_[e.target], e.thread); }
@@ -86,6 +88,7 @@ class Aerodrome : public EventHandlers {
   void on_free(const Event& e, EventNumber) { (void)acting(e.thread); }
   void on_enter(const Event& e, EventNumber) { (void)acting(e.thread); }
   void on_exit(const Event& e, EventNumber) { (void)acting(e.thread); }
+  void on_fence(const Event& e, EventNumber) { (void)acting(e.thread); }
 
   void soon(const Event& e) const {
     if (e.kind <= EventKind::kRmw && e.target < variables_.size()) {
@@ -235,6 +238,7 @@ class Aerodrome : public EventHandlers {
   std::size_t next_retired_ = 0;        // where to look first in retired_
 
   std::unordered_map<std::uint32_t, Published> semaphores_;
+  std::unordered_map<std::uint32_t, Published> home_made_;
   std::unordered_map<std::uint32_t, Published> conditions_;
   BarrierRounds barrier_rounds_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Round> rounds_;         // barrier, round

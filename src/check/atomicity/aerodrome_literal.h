@@ -56,6 +56,9 @@ class AerodromeLiteral : public EventHandlers {
   void on_barrier_leave(const Event& e, EventNumber n);
   void on_post(const Event& e, EventNumber n) { publish(e, n, Space::kSemaphore); }
   void on_wait(const Event& e, EventNumber n) { observe(e, n, Space::kSemaphore); }
+  // Apart from posts and waits, which are of round 0.
+  void on_happens_before(const Event& e, EventNumber n) { publish(e, n, Space::kSemaphore, 1); }
+  void on_happens_after(const Event& e, EventNumber n) { observe(e, n, Space::kSemaphore, 1); }
   void on_cond_wait(const Event& e, EventNumber n) { observe(e, n, Space::kCondition); }
   void on_cond_signal(const Event& e, EventNumber n) { publish(e, n, Space::kCondition); }
   void on_cond_broadcast(const Event& e, EventNumber n) { publish(e, n, Space::kCondition); }
@@ -65,6 +68,7 @@ class AerodromeLiteral : public EventHandlers {
   void on_free(const Event& e, EventNumber) { acted(e.thread); }
   void on_enter(const Event& e, EventNumber) { acted(e.thread); }
   void on_exit(const Event& e, EventNumber) { acted(e.thread); }
+  void on_fence(const Event& e, EventNumber) { acted(e.thread); }
 
   /// Ends the blocks that are still open; `last` is the number of the trace's last event.
   void finish(EventNumber last);

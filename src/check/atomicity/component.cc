@@ -54,8 +54,12 @@ void Component::index_objects() {
     const std::optional<Space> space = target_space(event(e).kind);
     if (!space || *space == Space::kThread || *space == Space::kLabel) continue;
     if (event(e).flags != 0) continue;  // nested: of thread order only
-    const auto [at, added] = ids.try_emplace({*space, event(e).target, events_[e].round},
-                                             static_cast<std::uint32_t>(objects_.size()));
+    // Home-made synchronization is apart from posts and waits, which are of round 0.
+    const EventKind kind = event(e).kind;
+    const bool home_made = kind == EventKind::kHappensBefore || kind == EventKind::kHappensAfter;
+    const auto [at, added] =
+        ids.try_emplace({*space, event(e).target, home_made ? 1 : events_[e].round},
+                        static_cast<std::uint32_t>(objects_.size()));
     if (added) objects_.emplace_back();
     object_[e] = at->second;
     place_[e] = static_cast<std::uint32_t>(objects_[at->second].size());
@@ -116,6 +120,7 @@ bool can_come_first(EventKind kind) {
     case EventKind::kReleaseShared:
     case EventKind::kBarrierArrive:
     case EventKind::kPost:
+    case EventKind::kHappensBefore:
     case EventKind::kCondSignal:
     case EventKind::kCondBroadcast: return true;
     default: return is_access(kind);
@@ -215,6 +220,7 @@ void Component::learn_from_object(EventIndex e,
     case EventKind::kAcquire:
     case EventKind::kBarrierLeave:
     case EventKind::kWait:
+    case EventKind::kHappensAfter:
     case EventKind::kCondWait: break;
     default: return;
   }

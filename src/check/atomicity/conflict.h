@@ -8,8 +8,9 @@
 //   barrier       e arrives and f leaves in the same round of one barrier
 //   semaphore     e posts what f waits for
 //   condition     e signals or broadcasts what f has waited for
-// Nested begin, end, acquire and release count for thread order only. Memory, function and thread
-// start or stop events too.
+//   home-made     e is happens_before and f happens_after of one object
+// Nested begin, end, acquire and release count for thread order only. Memory, function, fence and
+// thread start or stop events too.
 //
 // A transaction is an outermost block of one thread, or a single event outside of every block.
 
@@ -80,6 +81,7 @@ class BarrierRounds {
     case EventKind::kReleaseShared: return f.kind == EventKind::kAcquire;
     case EventKind::kBarrierArrive: return f.kind == EventKind::kBarrierLeave && e_round == f_round;
     case EventKind::kPost: return f.kind == EventKind::kWait;
+    case EventKind::kHappensBefore: return f.kind == EventKind::kHappensAfter;
     case EventKind::kCondSignal:
     case EventKind::kCondBroadcast: return f.kind == EventKind::kCondWait;
     default: return false;

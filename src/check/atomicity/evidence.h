@@ -56,6 +56,8 @@ class Evidence : public EventHandlers {
   }
   void on_post(const Event& e, EventNumber n) { append(e, n); }
   void on_wait(const Event& e, EventNumber n) { append(e, n); }
+  void on_happens_before(const Event& e, EventNumber n) { append(e, n); }
+  void on_happens_after(const Event& e, EventNumber n) { append(e, n); }
   void on_cond_wait(const Event& e, EventNumber n) { append(e, n); }
   void on_cond_signal(const Event& e, EventNumber n) { append(e, n); }
   void on_cond_broadcast(const Event& e, EventNumber n) { append(e, n); }
@@ -66,6 +68,7 @@ class Evidence : public EventHandlers {
   void on_free(const Event& e, EventNumber n) { pass_by(e, n); }
   void on_enter(const Event& e, EventNumber n) { pass_by(e, n); }
   void on_exit(const Event& e, EventNumber n) { pass_by(e, n); }
+  void on_fence(const Event& e, EventNumber n) { pass_by(e, n); }
   void on_nested(const Event& e, EventNumber n) { pass_by(e, n); }
 
   /// After the last event: settles what is left.

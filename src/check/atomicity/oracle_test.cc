@@ -169,6 +169,14 @@ TEST(Oracle, PostsAndSignalsOrderWhatWaits) {
       run("A|begin()\nA|cond_signal(c)\nB|cond_wait(c)\nB|cond_broadcast(c)\nA|cond_wait(c)")
           .serializable);
   EXPECT_TRUE(run("A|begin()\nA|post(s)\nB|post(s)\nA|post(s)").serializable);
+  // Home-made synchronization orders as well, but is no semaphore.
+  EXPECT_FALSE(run("A|begin()\nA|happens_before(s)\nB|happens_after(s)\nB|happens_before(s)\n"
+                   "A|happens_after(s)")
+                   .serializable);
+  EXPECT_TRUE(
+      run("A|begin()\nA|happens_before(s)\nB|wait(s)\nB|post(s)\nA|happens_after(s)").serializable);
+  EXPECT_TRUE(
+      run("A|begin()\nA|fence_seq_cst()\nB|fence_seq_cst()\nA|fence_seq_cst()").serializable);
 }
 
 TEST(Oracle, SomeBlockIsToBlameIffThereIsACycle) {

@@ -82,13 +82,15 @@ Shape draw_shape(Rng& rng) {
   if (shape.others > 0) {
     for (const EventKind kind :
          {EventKind::kBarrierArrive, EventKind::kBarrierLeave, EventKind::kPost, EventKind::kWait,
-          EventKind::kCondWait, EventKind::kCondSignal, EventKind::kCondBroadcast}) {
+          EventKind::kCondWait, EventKind::kCondSignal, EventKind::kCondBroadcast,
+          EventKind::kHappensBefore, EventKind::kHappensAfter}) {
       shape.weight(kind) = rng.below(8);
     }
   }
   if (rng.percent(15)) {
-    for (const EventKind kind : {EventKind::kThreadStart, EventKind::kThreadStop, EventKind::kAlloc,
-                                 EventKind::kFree, EventKind::kEnter, EventKind::kExit}) {
+    for (const EventKind kind :
+         {EventKind::kThreadStart, EventKind::kThreadStop, EventKind::kAlloc, EventKind::kFree,
+          EventKind::kEnter, EventKind::kExit, EventKind::kFence}) {
       shape.weight(kind) = 1;
     }
   }
@@ -223,6 +225,16 @@ void name(SmallTrace& trace) {
   }
 }
 
+/// The kind and the order whose word it is.
+bool set_operation(Event& event, std::string_view word) {
+  for (std::size_t i = 0; i < kEventKindCount * kMemoryOrderCount; ++i) {
+    event.kind = static_cast<EventKind>(i / kMemoryOrderCount);
+    event.order = static_cast<MemoryOrder>(i % kMemoryOrderCount);
+    if (!word.empty() && word_of(event.kind, event.order) == word) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 SmallTrace random_trace(std::uint64_t seed) {
@@ -237,7 +249,7 @@ std::string to_std(const SmallTrace& trace) {
   for (const Event& event : trace.events) {
     text += trace.names.thread(event.thread);
     text += '|';
-    text += name_of(event.kind);
+    text += word_of(event.kind, event.order);
     text += '(';
     if (const auto space = target_space(event.kind)) text += trace.names.of(*space, event.target);
     text += ")|";
@@ -267,11 +279,9 @@ SmallTrace from_std(std::string_view text) {
     const std::size_t close = line.find(')', open);
     if (close == std::string_view::npos) throw std::invalid_argument(std::string(line));
     const auto word = line.substr(bar + 1, open - bar - 1);
-    const auto kind = std::find(kEventKindNames.begin(), kEventKindNames.end(), word);
-    if (kind == kEventKindNames.end()) throw std::invalid_argument(std::string(line));
     Event event;
+    if (!set_operation(event, word)) throw std::invalid_argument(std::string(line));
     event.thread = ThreadId(id_of(Space::kThread, line.substr(0, bar)));
-    event.kind = static_cast<EventKind>(kind - kEventKindNames.begin());
     if (const auto space = target_space(event.kind)) {
       event.target = id_of(*space, line.substr(open + 1, close - open - 1));
     }

@@ -324,6 +324,12 @@ void Reach::on_post(const Event& e, EventNumber) {
 void Reach::on_wait(const Event& e, EventNumber n) {
   observe(semaphores_[e.target], active(e.thread), n);
 }
+void Reach::on_happens_before(const Event& e, EventNumber) {
+  publish(home_made_[e.target], active(e.thread));
+}
+void Reach::on_happens_after(const Event& e, EventNumber n) {
+  observe(home_made_[e.target], active(e.thread), n);
+}
 void Reach::on_cond_signal(const Event& e, EventNumber) {
   publish(conditions_[e.target], active(e.thread));
 }

@@ -58,6 +58,8 @@ class Reach : public EventHandlers {
   void on_barrier_leave(const Event& e, EventNumber n);
   void on_post(const Event& e, EventNumber n);
   void on_wait(const Event& e, EventNumber n);
+  void on_happens_before(const Event& e, EventNumber n);
+  void on_happens_after(const Event& e, EventNumber n);
   void on_cond_wait(const Event& e, EventNumber n);
   void on_cond_signal(const Event& e, EventNumber n);
   void on_cond_broadcast(const Event& e, EventNumber n);
@@ -65,6 +67,7 @@ class Reach : public EventHandlers {
   void on_thread_stop(const Event& e, EventNumber) { (void)active(e.thread); }
   void on_alloc(const Event& e, EventNumber) { (void)active(e.thread); }
   void on_free(const Event& e, EventNumber) { (void)active(e.thread); }
+  void on_fence(const Event& e, EventNumber) { (void)active(e.thread); }
   void on_enter(const Event& e, EventNumber) { (void)active(e.thread); }
   void on_exit(const Event& e, EventNumber) { (void)active(e.thread); }
 
@@ -220,6 +223,7 @@ class Reach : public EventHandlers {
   BarrierRounds barrier_rounds_;
   std::map<std::pair<BarrierId, std::uint64_t>, Round> rounds_;
   std::unordered_map<std::uint32_t, Channel> semaphores_;
+  std::unordered_map<std::uint32_t, Channel> home_made_;
   std::unordered_map<std::uint32_t, Channel> conditions_;
 
   Violation violation_;

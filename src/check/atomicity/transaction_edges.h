@@ -71,6 +71,8 @@ class TransactionEdges {
       case EventKind::kCondWait:
         edges_from(at(*target_space(event.kind), event.target, e.round).strong, node);
         break;
+      case EventKind::kHappensBefore: record(home_made(event).strong, event.thread, node); break;
+      case EventKind::kHappensAfter: edges_from(home_made(event).strong, node); break;
       case EventKind::kFork: threads_[event.child()].forked_by = node; break;
       case EventKind::kJoin: {
         const auto child = threads_.find(event.child());
@@ -101,6 +103,8 @@ class TransactionEdges {
     const std::uint64_t high = (static_cast<std::uint64_t>(space) << 28U) ^ round;
     return objects_[(high << 32U) | target];
   }
+  /// Apart from posts and waits, which are of round 0.
+  Object& home_made(const Event& event) { return at(Space::kSemaphore, event.target, 1); }
   void edge(std::uint32_t from, std::uint32_t to) {
     if (from != to) on_edge_(from, to);
   }

@@ -114,6 +114,17 @@ void Velodrome::on_wait(const Event& e, EventNumber n) {
   transact(thread(e.thread), e.thread, n, Publishes::kNo);
 }
 
+void Velodrome::on_happens_before(const Event& e, EventNumber n) {
+  sources_.clear();
+  insert(grown(home_made_, e.target), transact(thread(e.thread), e.thread, n, Publishes::kYes));
+}
+
+void Velodrome::on_happens_after(const Event& e, EventNumber n) {
+  sources_.clear();
+  take_alive(grown(home_made_, e.target));
+  transact(thread(e.thread), e.thread, n, Publishes::kNo);
+}
+
 void Velodrome::on_cond_signal(const Event& e, EventNumber n) {
   sources_.clear();
   insert(grown(conditions_, e.target), transact(thread(e.thread), e.thread, n, Publishes::kYes));

@@ -123,6 +123,8 @@ class Velodrome : public EventHandlers {
   void on_barrier_leave(const Event& e, EventNumber n);
   void on_post(const Event& e, EventNumber n);
   void on_wait(const Event& e, EventNumber n);
+  void on_happens_before(const Event& e, EventNumber n);
+  void on_happens_after(const Event& e, EventNumber n);
   void on_cond_wait(const Event& e, EventNumber n);
   void on_cond_signal(const Event& e, EventNumber n);
   void on_cond_broadcast(const Event& e, EventNumber n) { on_cond_signal(e, n); }
@@ -132,6 +134,7 @@ class Velodrome : public EventHandlers {
   void on_free(const Event& e, EventNumber n) { step(e, n); }
   void on_enter(const Event& e, EventNumber n) { step(e, n); }
   void on_exit(const Event& e, EventNumber n) { step(e, n); }
+  void on_fence(const Event& e, EventNumber n) { step(e, n); }
   // A nested event has an event of its thread before it, and no conflict but with its thread: its
   // representative is that event's.
 
@@ -286,6 +289,7 @@ class Velodrome : public EventHandlers {
   BarrierRounds barrier_rounds_;
   std::unordered_map<BarrierId, Barrier> barriers_;
   std::vector<Bag> semaphores_;  // posts
+  std::vector<Bag> home_made_;   // happens_before
   std::vector<Bag> conditions_;  // signals and broadcasts
   std::vector<Ref> sources_;     // of the event at hand
 

@@ -40,7 +40,7 @@ class PrintCheck final : public Check {
 void append_std(std::string& text, const Event& event, const Names& names) {
   text += names.thread(event.thread);
   text += '|';
-  text += name_of(event.kind);
+  text += word_of(event.kind, event.order);
   text += '(';
   if (const std::optional<Space> space = target_space(event.kind)) {
     text += names.of(*space, event.target);

@@ -51,6 +51,9 @@ class Print : public EventHandlers {
   void on_free(const Event& e, EventNumber n) { line(e, n); }
   void on_enter(const Event& e, EventNumber n) { line(e, n); }
   void on_exit(const Event& e, EventNumber n) { line(e, n); }
+  void on_fence(const Event& e, EventNumber n) { line(e, n); }
+  void on_happens_before(const Event& e, EventNumber n) { line(e, n); }
+  void on_happens_after(const Event& e, EventNumber n) { line(e, n); }
   void on_nested(const Event& e, EventNumber n) { line(e, n); }
 
  private:
