@@ -151,8 +151,6 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     // First of all libraries: of two definitions of pthread_mutex_lock the first one wins.
     std::vector<std::string> flags = {"-Wl,--push-state,--no-as-needed", "-Wl," + runtime,
                                       "-Wl,--pop-state", "-Wl,-rpath," + folder.string()};
-    // The recording points into the program's code and data for as long as it runs.
-    if (line.shared) flags.emplace_back("-Wl,-z,nodelete");
     append_quietly(call, std::move(flags));
   }
   for (const std::string& argument : arguments) {

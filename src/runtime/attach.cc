@@ -108,26 +108,6 @@ struct Unit {
   std::uint64_t count;
 };
 
-// Units that announced themselves, for a child after fork and for those that came before the
-// process attached. In mapped memory, because there may be thousands.
-Unit* units = nullptr;
-std::size_t unit_count = 0;
-std::size_t unit_room = 0;
-
-void keep_unit(const Unit& unit) {
-  if (unit_count == unit_room) {
-    const std::size_t grown = unit_room == 0 ? 1024 : unit_room * 2;
-    auto* const bigger = static_cast<Unit*>(
-        sys::map(grown * sizeof(Unit), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (bigger == nullptr) return;
-    for (std::size_t i = 0; i < unit_count; ++i) bigger[i] = units[i];
-    if (units != nullptr) sys::unmap(units, unit_room * sizeof(Unit));
-    units = bigger;
-    unit_room = grown;
-  }
-  units[unit_count++] = unit;
-}
-
 void write_unit(const Unit& unit) {
   const auto* const header = static_cast<const unit::Header*>(unit.address);
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(unit.address);
@@ -154,6 +134,37 @@ void write_unit(const Unit& unit) {
     }
   }
 }
+
+/// Appends to this process's metadata what its parent's says of modules, units and strings: a
+/// forked child has the same. Its own constructors do not run again, and the units of a library
+/// that the parent has closed are not in memory any more.
+void copy_meta_of(std::uint32_t parent) {
+  Path path;
+  char* end = append_text(path.text, session_folder);
+  *end++ = '/';
+  append_text(append_number(end, parent), ".meta");
+  const int from = sys::open(path.text, O_RDONLY | O_CLOEXEC);
+  const int to = sys::open(path_of("meta", true).text, O_WRONLY | O_APPEND | O_CLOEXEC);
+  std::uint32_t head[2];
+  while (from >= 0 && to >= 0 && sys::read(from, head, sizeof(head)) == sizeof(head)) {
+    const auto type = static_cast<wire::Meta>(head[0]);
+    const bool wanted = type == wire::Meta::kUnit || type == wire::Meta::kGlobals ||
+                        type == wire::Meta::kString || type == wire::Meta::kModule;
+    if (wanted) sys::write(to, head, sizeof(head));
+    char buffer[4096];
+    for (std::size_t left = head[1]; left > 0;) {
+      const long got = sys::read(from, buffer, left < sizeof(buffer) ? left : sizeof(buffer));
+      if (got <= 0) break;
+      if (wanted) sys::write(to, buffer, static_cast<std::size_t>(got));
+      left -= static_cast<std::size_t>(got);
+    }
+  }
+  if (from >= 0) sys::close(from);
+  if (to >= 0) sys::close(to);
+}
+
+/// 1 + the slot of the process that this one was forked from; 0: of none.
+std::uint32_t forked_from = 0;
 
 void write_process() {
   struct {
@@ -217,7 +228,7 @@ bool open_session() {
   sys::close(rings);
   process.session = session;
   write_process();
-  for (std::size_t i = 0; i < unit_count; ++i) write_unit(units[i]);
+  if (forked_from != 0) copy_meta_of(forked_from - 1);
   session->slots[slot].pid.store(sys::getpid(), std::memory_order_release);
   return true;
 }
@@ -245,7 +256,10 @@ void detach_child() {
   attach_lock.store(0, std::memory_order_relaxed);
   rings_lock.store(0, std::memory_order_relaxed);
   meta_lock.store(0, std::memory_order_relaxed);
-  if (process.session != nullptr) sys::unmap(process.session, sizeof(SessionHeader));
+  if (process.session != nullptr) {
+    sys::unmap(process.session, sizeof(SessionHeader));
+    forked_from = process.slot + 1;
+  }
   process = {};
   attached.store(Attached::kNo, std::memory_order_relaxed);
 }
@@ -398,18 +412,8 @@ extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
     return;
   }
   const rt::Inside inside;
-  const bool before = rt::process_recorded();
-  const rt::Unit entry{unit, globals, count};
-  {
-    const rt::Lock lock(rt::attach_lock);
-    rt::keep_unit(entry);
-  }
-  if (before) {
-    rt::write_unit(entry);
-    return;
-  }
   // The first unit brings its process to the session.
-  (void)rt::attach();
+  if (rt::attach()) rt::write_unit({unit, globals, count});
 }
 
 namespace {

@@ -114,6 +114,8 @@ SYNDROME_INTERPOSE void* calloc(std::size_t count, std::size_t bytes) noexcept {
 }
 SYNDROME_INTERPOSE void free(void* memory) noexcept {
   if (is_early(memory)) return;
+  // dlsym gives back an old message before it looks anything up, this function included.
+  if (looking_up() && real_free.address.load(std::memory_order_relaxed) == nullptr) return;
   freeing(memory);
   real_free(memory);
 }

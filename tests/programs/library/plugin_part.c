@@ -5,12 +5,6 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int sum;
 
-void plugin_start(void) {
-  pthread_mutex_lock(&mutex);
-  sum = 0;
-  pthread_mutex_unlock(&mutex);
-}
-
 int plugin_add(int value) {
   pthread_mutex_lock(&mutex);
   sum = sum + value;
