@@ -30,13 +30,17 @@ void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, 
 
 void append_range(const void* address, std::size_t length, bool write, std::uint32_t site,
                   bool site_is_call) {
-  wire::Word* const at = room(3);
+  // A function of the C library may have slept, for another process or for a thread at the other
+  // end of a pipe: what comes now has a time of its own.
+  const unsigned times = site_is_call ? 1 : 0;
+  wire::Word* at = room(3 + times);
   if (at == nullptr) return;
+  if (site_is_call) *at++ = wire::time(read_counter());
   const wire::Word flags = (write ? 16u : 0u) | (site_is_call ? 32u : 0u);
   at[0] = wire::control(wire::Control::kRange, flags, site);
   at[1] = wire::operand(reinterpret_cast<std::uintptr_t>(address));
   at[2] = wire::operand(length);
-  appended(3);
+  appended(3 + times);
 }
 
 }  // namespace
