@@ -369,10 +369,12 @@ const llvm::DIType* Names::pointee_of(const llvm::Value* loaded, unsigned depth)
     }
     const llvm::Function* callee = call->getCalledFunction();
     const llvm::DISubprogram* program = callee == nullptr ? nullptr : callee->getSubprogram();
-    if (program == nullptr || program->getType() == nullptr) return nullptr;
-    const llvm::DITypeRefArray types = program->getType()->getTypeArray();
-    if (types.size() == 0) return nullptr;
-    return target_of(types[0]);
+    if (program != nullptr && program->getType() != nullptr) {
+      const llvm::DITypeRefArray types = program->getType()->getTypeArray();
+      const llvm::DIType* target = types.size() == 0 ? nullptr : target_of(types[0]);
+      if (target != nullptr) return target;
+    }
+    // malloc and new: the variable that the result is kept in knows better.
   }
   const auto known = values_.find(loaded);
   return known == values_.end() ? nullptr : target_of(known->second->getType());
@@ -488,21 +490,23 @@ VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
   return {};
 }
 
-VariableName Names::of_object(const llvm::Value* pointer) {
-  pointer = pointer->stripPointerCasts();
+VariableName Names::of_object(const llvm::Value* pointer, bool innermost) {
+  // The field at the beginning, not the object that it begins.
+  if (llvm::isa<llvm::GEPOperator>(pointer)) return of(pointer, 1);
   if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(pointer)) {
     if (global->isConstant()) return {};
     return {.text = of_global(*global), .offset = {}, .ambiguous = false};
   }
-  if (llvm::isa<llvm::AllocaInst>(pointer)) {
-    const Place place = variable_of(pointer);
-    // What it locks comes next, or has had its name before.
-    if (is_guard(place.type)) return {};
-    return {.text = place.variable, .offset = {}, .ambiguous = false};
+  const bool variable = llvm::isa<llvm::AllocaInst>(pointer);
+  if (!variable && !innermost) return {};
+  const Place place = place_of(pointer, 0);
+  // What a guard locks comes next, or has had its name before; what the library keeps for itself
+  // has a name that programs may not use.
+  if (is_guard(place.type) || place.variable.starts_with("__")) return {};
+  if (innermost && place.type != nullptr && !is_opaque(place.type) && !in_std(place.type)) {
+    if (auto found = FieldSearch(1).in(place.type, place.offset, place.variable)) return *found;
   }
-  // The field at the beginning, not the object that it begins.
-  if (llvm::isa<llvm::GEPOperator>(pointer)) return of(pointer, 1);
-  return {};
+  return {.text = place.variable, .offset = {}, .ambiguous = false};
 }
 
 std::string Names::of_global(const llvm::GlobalVariable& global) {

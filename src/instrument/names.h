@@ -36,7 +36,8 @@ class Names {
   [[nodiscard]] VariableName of(const llvm::Value* pointer, std::uint64_t bytes);
   /// The object that `pointer` points to as a whole, as an argument of a call does: a variable or a
   /// field; nothing when only its type is known, and nothing for std::lock_guard and its like.
-  [[nodiscard]] VariableName of_object(const llvm::Value* pointer);
+  /// `innermost`: the callee takes something small, a lock, which may be an object's first field.
+  [[nodiscard]] VariableName of_object(const llvm::Value* pointer, bool innermost);
   /// A global variable, qualified.
   [[nodiscard]] std::string of_global(const llvm::GlobalVariable& global);
 

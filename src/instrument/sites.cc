@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace syndrome::instrument {
 namespace {
@@ -33,6 +34,28 @@ std::uint32_t hash_of(const llvm::Function& function) {
     }
   }
   return hash;
+}
+
+/// Whether a function of the C library takes a lock, condition, barrier or semaphore first.
+bool takes_lock(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr) return false;
+  for (const char* prefix : {"pthread_mutex_", "pthread_spin_", "pthread_rwlock_", "pthread_cond_",
+                             "pthread_barrier_", "mtx_", "cnd_", "sem_"}) {
+    if (callee->getName().starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+/// Whether a function of the C++ library takes several locks: one call, one name for each.
+bool takes_locks(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr) return false;
+  for (const char* prefix : {"_ZNSt11scoped_lock", "_ZSt4lockI", "_ZSt8try_lockI",
+                             "_ZNSt8__detail11__lock_impl", "_ZNSt8__detail15__try_lock_impl"}) {
+    if (callee->getName().starts_with(prefix)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -137,13 +160,19 @@ std::uint32_t Sites::access(const llvm::Instruction& at, const llvm::Value* poin
 std::uint32_t Sites::call(const llvm::CallBase& at) {
   unit::Site site = place(at.getDebugLoc().get(), *at.getFunction());
   site.kind = unit::SiteKind::kCall;
+  VariableName chosen;
   for (const llvm::Value* argument : at.args()) {
     if (!argument->getType()->isPointerTy()) continue;
-    const VariableName found = names_.of_object(argument);
-    if (found.text.empty()) continue;
-    name(site, found);
-    break;
+    VariableName found = names_.of_object(argument, takes_lock(at));
+    if (found.text.empty() || found.text == chosen.text) continue;
+    if (chosen.text.empty()) {
+      chosen = std::move(found);
+    } else {
+      chosen = {.text = chosen.text + " or " + found.text, .offset = {}, .ambiguous = true};
+    }
+    if (!takes_locks(at)) break;
   }
+  name(site, chosen);
   return unit_.add_site(site);
 }
 
