@@ -8,7 +8,13 @@
 namespace syndrome::test {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::IsSupersetOf;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
 
 TEST(Names, FieldsAreCalledByTheClassThatDeclaresThem) {
   const Compiled code(R"(namespace bank {
@@ -99,6 +105,63 @@ void f(Account* a) { pthread_mutex_lock(&a->mutex); pthread_mutex_lock(&lock); }
 )");
   EXPECT_THAT(code.function("_Z1fP7Account").calls(),
               ElementsAre("call 4:22 Account::mutex+8", "call 4:53 lock"));
+}
+
+TEST(Names, LocksAreNamedWhereAGuardIsMade) {
+  const Compiled code(R"(#include <mutex>
+struct Account { std::mutex mutex; long n; std::mutex other; };
+void f(Account* a, Account* b) {
+  std::mutex mine;
+  std::lock_guard one(a->mutex);
+  std::unique_lock two(b->other);
+  std::lock_guard three(mine);
+  std::scoped_lock four(a->mutex, b->mutex);
+  std::scoped_lock five(a->mutex, b->other);
+  a->n = 1;
+}
+)");
+  const std::vector<std::string> calls = code.function("_Z1fP7AccountS0_").calls();
+  EXPECT_THAT(calls, IsSupersetOf({"call 5:19 Account::mutex+0", "call 6:20 Account::other+48",
+                                   "call 7:19 mine", "call 8:20 Account::mutex+0",
+                                   "call 9:20 Account::mutex or Account::other?"}));
+  // What ends the guards' lives names nothing.
+  for (const std::string& call : calls) {
+    for (const char* guard : {"one", "two", "three", "four", "five"}) {
+      EXPECT_FALSE(call.ends_with(guard)) << call;
+    }
+  }
+}
+
+TEST(Names, ALockThatBeginsAnObjectIsNamedAfterInlining) {
+  const Compiled code(R"(#include <mutex>
+struct Account { std::mutex mutex; long n; };
+void f(Account* a) {
+  std::lock_guard one(a->mutex);
+  a->n = 1;
+}
+)",
+                      "-g -O2 --syndrome-mode=fast");
+  EXPECT_THAT(code.function("_Z1fP7Account").calls(),
+              Contains(AllOf(StartsWith("call 7"), EndsWith(" Account::mutex+0"))));
+}
+
+TEST(Names, FilesHaveNoDots) {
+  const Compiled code(
+      "#line 1 \"/usr/lib/gcc/12/../../../include/./x.h\"\nint g;\nvoid f() { g = 1; }\n");
+  EXPECT_EQ(code.function("_Z1fv").file, "/usr/include/x.h");
+}
+
+// clang 19 mangles a parameter's type into what libstdc++'s demangler does not know.
+TEST(Names, FunctionsThatTheLibraryCannotDemangleAreDemangled) {
+  const Compiled code(R"(#include <type_traits>
+int g;
+template <class T, std::enable_if_t<sizeof(T) == 4, int> = 0> void f(T value) { g = value; }
+template <class T> void h(T value) { g = value; }
+void all() { f(1); h(1); }
+)");
+  std::vector<std::string> names;
+  for (const UnitFunction& function : code.functions()) names.push_back(function.name);
+  EXPECT_THAT(names, UnorderedElementsAre("_Z3allv", StartsWith("void f<int, "), "_Z1hIiEvT_"));
 }
 
 TEST(Names, AtomicsOfAClassHaveTheNameOfTheField) {

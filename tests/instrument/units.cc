@@ -68,6 +68,7 @@ std::vector<UnitFunction> unit_functions(std::string_view bytes) {
       const auto entry = read_at<unit::Function>(unit, sizeof header + i * sizeof(unit::Function));
       UnitFunction& function = all.emplace_back();
       function.name = string_at(unit, entry.name);
+      function.file = string_at(unit, entry.file);
       function.flags = entry.flags;
       function.label = string_at(unit, entry.label);
       for (std::size_t k = 0; k < entry.sites; ++k) {

@@ -10,6 +10,7 @@ namespace syndrome::test {
 
 struct UnitFunction {
   std::string name;
+  std::string file;
   unsigned flags = 0;
   std::string label;
   /// "write 12:3 Account::balance+40 (8)": kind, line and column, name with its offset where it has

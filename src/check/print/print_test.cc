@@ -38,7 +38,21 @@ TEST(Print, gives_every_kind_its_line_with_the_name_from_its_own_space) {
             "T1|begin(f)|0\nT1|end(f)|0\nT1|barrier_arrive(b)|0\nT1|barrier_leave(b)|0\n"
             "T1|post(s)|0\nT1|wait(s)|0\nT1|cond_wait(c)|0\nT1|cond_signal(c)|0\n"
             "T1|cond_broadcast(c)|0\nT1|thread_start()|0\nT1|thread_stop()|0\nT1|alloc(x)|0\n"
-            "T1|free(x)|0\nT1|enter(f)|0\nT1|exit(f)|0\n");
+            "T1|free(x)|0\nT1|enter(f)|0\nT1|exit(f)|0\nT1|fence()|0\nT1|happens_before(s)|0\n"
+            "T1|happens_after(s)|0\n");
+}
+
+TEST(Print, says_the_memory_order) {
+  Names names;
+  names.table(Space::kThread).append("T1");
+  names.table(Space::kVariable).append("x");
+  std::vector<Event> events(2);
+  events[0].order = MemoryOrder::kAcquire;
+  events[1].kind = EventKind::kFence;
+  events[1].order = MemoryOrder::kSeqCst;
+  Print print;
+  print.take({events, 1}, names);
+  EXPECT_EQ(print.text(), "T1|r_acquire(x)|0\nT1|fence_seq_cst()|0\n");
 }
 
 TEST(Print, numbers_lines_when_asked_and_passes_over_what_was_dropped) {
