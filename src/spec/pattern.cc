@@ -152,8 +152,16 @@ struct JavaName {
   return open;
 }
 
-/// Whether `name` is `entry`, or with `prefix` goes on after it, when template arguments that only
-/// `name` has do not count.
+/// Where the mark of an ABI that begins at `at` ends, or `at` when none does: `get[abi:cxx11]`, as
+/// functions are called that return a std::string.
+[[nodiscard]] std::size_t after_abi_tag(std::string_view name, std::size_t at) {
+  if (!name.substr(at).starts_with("[abi:")) return at;
+  const std::size_t close = name.find(']', at);
+  return close == std::string_view::npos ? at : close + 1;
+}
+
+/// Whether `name` is `entry`, or with `prefix` goes on after it, when template arguments and marks
+/// of an ABI that only `name` has do not count.
 [[nodiscard]] bool is_called(std::string_view name, std::string_view entry, bool prefix) {
   std::size_t i = 0;
   std::size_t j = 0;
@@ -164,7 +172,7 @@ struct JavaName {
       ++j;
       continue;
     }
-    const std::size_t after = after_template(name, i);
+    const std::size_t after = std::max(after_template(name, i), after_abi_tag(name, i));
     if (after == i) return false;
     i = after;
   }

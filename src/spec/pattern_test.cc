@@ -113,6 +113,15 @@ TEST(Pattern, ANameMayLeaveOutTemplateArguments) {
   EXPECT_FALSE(matches("a", "a<b")) << "what does not end is no argument";
 }
 
+TEST(Pattern, ANameMayLeaveOutTheMarkOfAnAbi) {
+  for (const char* entry : {"get", "Cache::get", "Cache::get(int)", "Cache::get[abi:cxx11]",
+                            "Cache::get[abi:cxx11](int)", "Cache::*"}) {
+    EXPECT_TRUE(matches(entry, "Cache::get[abi:cxx11](int)")) << entry;
+  }
+  EXPECT_FALSE(matches("Cache::ge", "Cache::get[abi:cxx11](int)"));
+  EXPECT_FALSE(matches("get", "get[abi:cxx11")) << "nothing closes it";
+}
+
 TEST(WithoutTemplates, LeavesTheNameAsPeopleSayIt) {
   EXPECT_EQ(without_templates("bool store::put<a::B<int> >(int)"), "store::put");
   EXPECT_EQ(without_templates("Map<int>::find(int) const"), "Map::find");

@@ -21,10 +21,9 @@ std::string_view kind_name(Space space) {
   }
 }
 
-/// Whether code of a library, when it names this, has been given something of the program's.
-bool is_program_field(std::string_view name) {
-  return name.find("::") != std::string_view::npos && !name.starts_with("std::") &&
-         !name.starts_with("_");
+/// Whether a name that code of a library uses is one of the program's.
+bool is_of_program(std::string_view name) {
+  return !name.starts_with("std::") && !name.starts_with("_");
 }
 
 std::string_view base_name(std::string_view path) {
@@ -94,9 +93,9 @@ LabelId CaptureNames::label(std::string_view text) {
 }
 
 LabelId CaptureNames::make_function(std::uint32_t function) {
+  // With its parameters, which tell overloads apart; whoever shows it leaves them out.
   const std::string name = demangle(meta_->functions[function].name);
-  const std::string_view shown = without_parameters(name);
-  const LabelId id = shown.empty() ? unknown_function() : label(shown);
+  const LabelId id = name.empty() ? unknown_function() : label(name);
   function_ids_[function] = id.value;
   return id;
 }
@@ -164,9 +163,12 @@ CaptureNames::Object& CaptureNames::object(Space space, std::uint64_t address, s
     if (index == 0 || named != nullptr) return;
     const unit::Site& site = meta_->sites[index - 1];
     const std::string_view text = meta_->text(owner(index - 1), site.name);
-    const bool library =
-        (site.flags & unit::kSystemSite) != 0 || (owner(index - 1).flags & unit::kSystem) != 0;
-    if (text.empty() || (library && !is_program_field(text))) return;
+    if (text.empty()) return;
+    // A library's function knows a program's fields by its templates; where it has been inlined,
+    // also the program's variables.
+    const bool library = (owner(index - 1).flags & unit::kSystem) != 0;
+    if (library && text.find("::") == std::string_view::npos) return;
+    if ((library || (site.flags & unit::kSystemSite) != 0) && !is_of_program(text)) return;
     named = &site;
     name = text;
   };

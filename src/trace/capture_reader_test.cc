@@ -166,16 +166,19 @@ TEST(CaptureReader, TellsWhatAProgramDid) {
           "main thread_start", "main enter main", "main r counter:601000 | made-up.cc:2:3 main",
           "main w counter:601000 | made-up.cc:2:3 main",
           "main fork T1 \"worker\" | made-up.cc:1:3 main", "T1 \"worker\" thread_start",
-          "T1 \"worker\" enter Account::transfer", "T1 \"worker\" begin Account::transfer",
+          "T1 \"worker\" enter Account::transfer(Account&, int)",
+          "T1 \"worker\" begin Account::transfer(Account&, int)",
           "T1 \"worker\" acq Account::mutex@7f0000001000 | made-up.cc:3:3 Account::transfer",
           "T1 \"worker\" w Account::balance@7f0000001000 | made-up.cc:4:3 Account::transfer",
           "T1 \"worker\" rel Account::mutex@7f0000001000 | made-up.cc:3:3 Account::transfer",
-          "T1 \"worker\" end Account::transfer", "T1 \"worker\" exit Account::transfer",
-          "T1 \"worker\" thread_stop", "main join T1 \"worker\" | made-up.cc:1:3 main",
-          "main enter Account::transfer | made-up.cc:1:3 main",
-          "main begin Account::transfer | made-up.cc:1:3 main",
+          "T1 \"worker\" end Account::transfer(Account&, int)",
+          "T1 \"worker\" exit Account::transfer(Account&, int)", "T1 \"worker\" thread_stop",
+          "main join T1 \"worker\" | made-up.cc:1:3 main",
+          "main enter Account::transfer(Account&, int) | made-up.cc:1:3 main",
+          "main begin Account::transfer(Account&, int) | made-up.cc:1:3 main",
           "main w Account::balance@7f0000001000~2 | made-up.cc:4:3 Account::transfer",
-          "main end Account::transfer", "main exit Account::transfer", "main exit main"));
+          "main end Account::transfer(Account&, int)", "main exit Account::transfer(Account&, int)",
+          "main exit main"));
 }
 
 /// Through `sink`, as `trace convert` does.
@@ -260,14 +263,15 @@ TEST(CaptureReader, ConvertsToOtherFormatsWithoutLoss) {
     if (event.thread.value == 1) of_thread_1.push_back(got.text(event));
     words.emplace(word_of(event.kind, event.order));
   }
-  EXPECT_THAT(of_thread_1,
-              ElementsAre("T1 \"#1|\" thread_start",
-                          "T1 \"#1|\" happens_after semaphore@7f0000001000", "T1 \"#1|\" enter sum",
-                          "T1 \"#1|\" enter deterministic sum", "T1 \"#1|\" exit deterministic sum",
-                          "T1 \"#1|\" exit sum", "T1 \"#1|\" enter Queue::push",
-                          "T1 \"#1|\" begin Queue::push", "T1 \"#1|\" enter unit items,size",
-                          "T1 \"#1|\" exit unit items,size", "T1 \"#1|\" end Queue::push",
-                          "T1 \"#1|\" exit Queue::push", "T1 \"#1|\" thread_stop"));
+  EXPECT_THAT(
+      of_thread_1,
+      ElementsAre("T1 \"#1|\" thread_start", "T1 \"#1|\" happens_after semaphore@7f0000001000",
+                  "T1 \"#1|\" enter sum(int)", "T1 \"#1|\" enter deterministic sum(int)",
+                  "T1 \"#1|\" exit deterministic sum(int)", "T1 \"#1|\" exit sum(int)",
+                  "T1 \"#1|\" enter Queue::push()", "T1 \"#1|\" begin Queue::push()",
+                  "T1 \"#1|\" enter unit items,size", "T1 \"#1|\" exit unit items,size",
+                  "T1 \"#1|\" end Queue::push()", "T1 \"#1|\" exit Queue::push()",
+                  "T1 \"#1|\" thread_stop"));
   for (std::size_t order = 1; order < kMemoryOrderCount; ++order) {
     for (const EventKind kind :
          {EventKind::kRead, EventKind::kWrite, EventKind::kRmw, EventKind::kFence}) {

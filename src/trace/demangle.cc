@@ -21,6 +21,20 @@ std::size_t opening(std::string_view name, std::size_t close) {
   return std::string_view::npos;
 }
 
+/// `Cache::get(int)` for `Cache::get[abi:cxx11](int)`, as a function is called that returns a
+/// std::string: nobody writes it so.
+std::string without_abi_tags(std::string_view name) {
+  constexpr std::string_view kTag = "[abi:";
+  std::string result;
+  while (true) {
+    const std::size_t at = name.find(kTag);
+    const std::size_t close = at == name.npos ? name.npos : name.find(']', at);
+    result += name.substr(0, close == name.npos ? name.npos : at);
+    if (close == name.npos) return result;
+    name.remove_prefix(close + 1);
+  }
+}
+
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -33,7 +47,7 @@ std::string demangle(std::string_view linkage_name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : name;
+  return status == 0 && text ? without_abi_tags(text.get()) : name;
 }
 
 std::string_view without_parameters(std::string_view name) {

@@ -7,6 +7,8 @@ namespace {
 
 TEST(Demangle, WritesNamesAsPeopleDo) {
   EXPECT_EQ(demangle("_ZN7Account8transferERS_i"), "Account::transfer(Account&, int)");
+  EXPECT_EQ(demangle("_ZN5Cache3getB5cxx11Ei"), "Cache::get(int)");
+  EXPECT_EQ(demangle("_ZN5CacheB1xB1y3getB5cxx11Ei"), "Cache::get(int)");
   EXPECT_EQ(demangle("main"), "main");
   EXPECT_EQ(demangle("_Znonsense"), "_Znonsense");
   EXPECT_EQ(demangle(""), "");
