@@ -21,7 +21,7 @@ namespace syndrome::trace {
 
 class CaptureWriter {
  public:
-  /// zstd's level for what the word codec leaves; measured in docs/performance.md.
+  /// zstd's level for metadata; words are packed by their own codec alone.
   static constexpr int kDefaultLevel = 1;
 
   /// Creates the file, or empties it. An error that says why not (without the path).
@@ -65,7 +65,6 @@ class CaptureWriter {
   std::uint64_t meta_bytes_ = 0;
   SectionWriter sections_;
   WordEncoder encoder_;
-  std::vector<std::byte> codes_;
   std::vector<std::byte> chunk_;
 };
 

@@ -1,19 +1,26 @@
-// Packs the words of one thread (event/wire.h) without loss and without looking into what they
-// mean.
+// Packs the words of one thread (event/wire.h) without loss and fast rather than small: it runs
+// beside the program that is recorded.
 //
-// A program repeats itself: the same sites follow one another, and the address at a site moves by
-// the same step again and again. So each word is predicted from the words before it, its upper 16
-// bits by what followed the last time that the same place was reached, its lower 48 by the last two
-// steps at its own place; what came out as predicted is only counted. A *place* is the word's upper
-// bits together with the last control word (the function that was entered, or the call that
-// returned) and how many operands came after it; the first word of each line, a time, has a place
-// of its own, and what follows it is predicted as if it was not there.
+// A program repeats itself: what came after the last few words came after them before, and the
+// address in it moves by the same step again. So each word is predicted from the words before it. A
+// *place* is a small hash of the five words before (of accesses and operands the upper 16 bits
+// only, where the site is; of control words everything). At its place stand the last word that was
+// there and the step to it from the one before; the next is expected to be a step further, or else
+// to be near the last one. The first word of each line, a time, has a place of its own and is no
+// part of what comes before the others.
 //
-//   codes  := code*
-//   code   := n                   0 <= n < 128: n + 1 words as predicted
-//           | 0x80+len            upper bits as predicted, lower bits off by `len` bytes of
-//                                 difference, 0, -1, 1, -2, … numbered from 0
-//           | 0xc0+len upper:u16  the upper bits are these, then the same
+// The encoder does not branch on what the words are: a line of 32 goes through four passes, three
+// of which are done four words at a time where the processor can. A line that came as predicted
+// takes a byte for its codes and what its time takes.
+//
+//   codes   := size:u32 offs(size) line*
+//   line    := head:u8 group:u32*        one group for each of the upper four bits of `head`
+//
+// Low four bits of `head`: the code of the first word. Group g, when its bit 4+g is set: the codes
+// of words g, g+4, …, g+28 of the line, four bits each, the first one lowest; without it they are
+// 0. Code: bits 0 to 2 tell how many bytes `offs` has for the word, 0, 1, 2, 3, 4, 6 or 8; bit 3,
+// that they are the distance from the last word at the place, otherwise from a step further. A
+// distance is little-endian and counts 0, -1, 1, -2, … from 0.
 //
 // An encoder starts afresh with each chunk, so chunks decode in any order.
 
@@ -22,60 +29,38 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "event/wire.h"
 
 namespace syndrome::trace {
 
 /// What encoder and decoder predict from; both keep it alike.
-class WordPredictor {
- public:
-  void reset();
+struct WordPlaces {
+  static constexpr unsigned kBits = 11;  // 32 KiB: what a first-level cache holds
+  static constexpr std::uint64_t kTime = std::uint64_t{1} << kBits;
+  /// How many words before make a place, and by how much each counts more than the one before it.
+  static constexpr std::size_t kBefore = 5;
+  static constexpr unsigned kShift = 1;
 
-  /// The upper 16 bits of the next word.
-  [[nodiscard]] std::uint64_t upper(std::size_t index) const {
-    return upper_[index % wire::kLineWords == 0 ? kTimePlace : last_];
-  }
-  /// Then, when they are known, its place, and there the lower 48.
-  [[nodiscard]] std::size_t place(std::uint64_t upper, std::size_t index) const {
-    if (index % wire::kLineWords == 0) return kTimePlace;
-    return (((upper ^ context_) * 0x9E3779B1u) & 0xffffffffu) >> (32 - kPlaceBits);
-  }
-  [[nodiscard]] std::uint64_t lower(std::size_t place) const {
-    const Entry& entry = entries_[place];
-    return (entry.last + static_cast<std::uint64_t>(std::int64_t{entry.step})) & kLowerMask;
-  }
-  void learn(std::uint64_t word, std::size_t place);
-
-  static constexpr std::uint64_t kLowerMask = (std::uint64_t{1} << 48) - 1;
-
- private:
-  static constexpr unsigned kPlaceBits = 12;
-  static constexpr std::size_t kTimePlace = std::size_t{1} << kPlaceBits;
-
-  struct Entry {
-    std::uint64_t last;
-    std::int32_t step;  // believed: seen twice in a row
-    std::int32_t seen;  // last
-  };
-
-  std::array<Entry, kTimePlace + 1> entries_{};
-  std::array<std::uint16_t, kTimePlace + 1> upper_{};
-  std::size_t last_ = 0;       // place of the last word that is no time
-  std::uint32_t context_ = 0;  // from the last control word and its operands
+  // {step, last} of place p at 2 * p.
+  alignas(32) std::array<std::uint64_t, 2 * (kTime + 1)> table;
 };
 
 class WordEncoder {
  public:
-  /// Appends the codes of `words` to `out`.
-  void encode(std::span<const std::uint64_t> words, std::vector<std::byte>& out);
+  /// The codes of `words`, good until the next call.
+  [[nodiscard]] std::span<const std::byte> encode(std::span<const std::uint64_t> words);
 
  private:
-  WordPredictor predictor_;
+  WordPlaces places_;
+  // Not vectors: they would fill with 0 what is written anyway.
+  std::size_t room_ = 0;
+  std::unique_ptr<std::byte[]> out_;
+  std::unique_ptr<std::byte[]> codes_;
 };
 
 class WordDecoder {
@@ -85,10 +70,10 @@ class WordDecoder {
                                                   std::span<std::uint64_t> words);
 
  private:
-  WordPredictor predictor_;
+  WordPlaces places_;
 };
 
-/// The most that a word can take.
-inline constexpr std::size_t kMaxWordCode = 9;
+/// The most that a word can take: eight bytes, and the codes of a line with nothing else in it.
+inline constexpr std::size_t kMaxWordCode = 16;
 
 }  // namespace syndrome::trace
