@@ -28,35 +28,69 @@ static_assert(kLineWords == 32, "eight codes of four bits are a group, four grou
 constexpr std::size_t kGroups = 4;
 constexpr std::size_t kOthers = kLineWords - 1;  // words of a line that are no time
 constexpr U64 kPlaceMask = 2 * (WordPlaces::kTime - 1);
-constexpr U64 kFromLast = 8;
+constexpr unsigned kFromLast = 8;
 constexpr std::size_t kSizeBytes = 4;
 constexpr std::size_t kMaxLine = 1 + 4 * kGroups;
 constexpr std::size_t kMaxOffs = 8 * kLineWords;
 constexpr std::array<std::uint8_t, 16> kLength = {0, 1, 2, 3, 4, 6, 8, 0, 0, 1, 2, 3, 4, 6, 8, 0};
+constexpr std::array<U64, 16> kLengthMask = [] {
+  std::array<U64, 16> masks{};
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    masks[i] = kLength[i] == 8 ? ~U64{0} : (U64{1} << (8 * kLength[i])) - 1;
+  }
+  return masks;
+}();
 constexpr unsigned kNoCode = 7;  // these of the lower three bits
 
-/// What a word means for the places of those that follow, by the same arithmetic as in four().
+/// What a word means for the places of those that follow, by the same arithmetic as in
+/// encode_line().
 SYNDROME_INLINE U64 trait(U64 word) {
   const U64 upper = word >> wire::kTopShift;
-  const U64 control = 0 - ((word >> wire::kAddressBits) & 1);
+  const auto control =
+      static_cast<U64>(static_cast<std::int64_t>(word << (63 - wire::kAddressBits)) >> 63);
   return (upper << 1) + (upper << 3) + ((word ^ (word >> 5)) & control);
+}
+
+struct Distance {
+  U64 off;
+  unsigned code;
+};
+
+/// The same as encode_line() does with four.
+SYNDROME_INLINE Distance distance(U64 word, U64 step, U64 last) {
+  const auto fold = [](U64 off) { return (off << 1) ^ (0 - (off >> 63)); };
+  const U64 from_last = fold(word - last);
+  const U64 from_step = fold(word - last - step);
+  const bool nearer = from_last < from_step;
+  const U64 off = nearer ? from_last : from_step;
+  constexpr std::array<std::uint8_t, 9> kCodes = {0, 1, 2, 3, 4, 5, 5, 6, 6};
+  const unsigned code = kCodes[(static_cast<unsigned>(std::bit_width(off)) + 7) / 8];
+  return {off, code | (nearer ? kFromLast : 0)};
 }
 
 struct Lines {
   // Traits of the kBefore words before the line, then of its own. One more for a whole vector.
   alignas(32) std::array<U64, WordPlaces::kBefore + kLineWords> traits{};
-  alignas(32) std::array<U64, kLineWords + 4> places{};  // of the first word, and three unused
-  alignas(32) std::array<U64, 2 * kLineWords> before{};  // what stood at the places
-  alignas(32) std::array<U64, kLineWords> offs{};
-  alignas(32) std::array<U64, kLineWords> lengths{};
+  alignas(32) std::array<U64, kLineWords + 4> places{};  // not of the first; three unused
+  alignas(32) std::array<U64, 8> offs{};
+  alignas(32) std::array<U64, 8> lengths{};
 };
+
+/// Puts `word` at a place, and gives the {step, last} that were there.
+SYNDROME_INLINE Two exchange(U64* table, U64 place, U64 word) {
+  Two& entry = *reinterpret_cast<Two*>(table + place);
+  const Two before = entry;
+  entry = Two{word, word} - __builtin_shufflevector(before, Two{0, 0}, 1, 2);
+  return before;
+}
 
 /// One line, of which the first `count` words count.
 template <bool kWhole>
 SYNDROME_INLINE void encode_line(const U64* words, std::size_t count, U64* table, Lines& line,
                                  std::byte*& offs, std::byte*& codes) {
   constexpr std::size_t kBefore = WordPlaces::kBefore;
-  // 1. Where each word stands.
+  // Where each word stands.
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < kLineWords; i += 4) {
     const std::size_t at = std::min(i, kOthers - 4);  // the last four overlap with those before
     const Four word = *reinterpret_cast<const Four*>(words + 1 + at);
@@ -74,68 +108,69 @@ SYNDROME_INLINE void encode_line(const U64* words, std::size_t count, U64* table
     }
     *reinterpret_cast<Four*>(line.places.data() + 1 + i) = place & kPlaceMask;
   }
-  line.places[0] = 2 * WordPlaces::kTime;
   for (std::size_t i = 0; i < kBefore; ++i) line.traits[i] = line.traits[kOthers + i];
-  // 2. What stands there, and the word instead.
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < kLineWords; ++i) {
-    Two& entry = *reinterpret_cast<Two*>(table + line.places[i]);
-    const Two before = entry;
-    *reinterpret_cast<Two*>(&line.before[2 * i]) = before;
-    entry = Two{words[i], words[i]} - __builtin_shufflevector(before, Two{0, 0}, 1, 2);
-  }
-  // 3. How far it is off, and how many bytes that takes.
+
+  const Two before_time = exchange(table, 2 * WordPlaces::kTime, words[0]);
+  const Distance time = distance(words[0], before_time[0], before_time[1]);
+  std::memcpy(offs, &time.off, 8);
+  offs += kLength[time.code];
+
+  // Eight words at a time: what stood there before them and, when it was not a step away, how far
+  // off that is, and how many bytes this takes.
   Four all{};
-  std::array<bool, kLineWords / 8> off{};
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < kLineWords; i += 8) {
-    Four any{};
+    Four moved[2];  // arrays of the library would lose the alignment
+    Four beside[2];
 #pragma GCC unroll 2
-    for (std::size_t k = i; k < i + 8; k += 4) {
-      const auto* const before = reinterpret_cast<const Two*>(&line.before[2 * k]);
-      const Four even = __builtin_shufflevector(before[0], before[2], 0, 1, 2, 3);
-      const Four odd = __builtin_shufflevector(before[1], before[3], 0, 1, 2, 3);
+    for (std::size_t h = 0; h < 2; ++h) {
+      const std::size_t k = i + 4 * h;
+      const Two first =
+          k == 0 ? Two{0, words[0]} : exchange(table, line.places[k], words[k]);  // done above
+      const Two second = exchange(table, line.places[k + 1], words[k + 1]);
+      const Two third = exchange(table, line.places[k + 2], words[k + 2]);
+      const Two fourth = exchange(table, line.places[k + 3], words[k + 3]);
+      const Four even = __builtin_shufflevector(first, third, 0, 1, 2, 3);
+      const Four odd = __builtin_shufflevector(second, fourth, 0, 1, 2, 3);
       const Four step = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
       const Four last = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
-      const Four moved = *reinterpret_cast<const Four*>(words + k) - last;
-      const Four beside = moved - step;
-      const Four from_last = (moved << 1) ^ (0 - (moved >> 63));
-      const Four from_step = (beside << 1) ^ (0 - (beside >> 63));
-      // Halves, because vectors compare as signed numbers.
-      const Four nearer = (Four)((SignedFour)(from_last >> 1) < (SignedFour)(from_step >> 1));
-      Four offs4 = (from_last & nearer) | (from_step & ~nearer);
-      Four flags = nearer & kFromLast;
+      moved[h] = *reinterpret_cast<const Four*>(words + k) - last;
+      beside[h] = moved[h] - step;
       if constexpr (!kWhole) {
         const Four number = Four{0, 1, 2, 3} + k;
         const Four counts = (Four)((SignedFour)number < static_cast<std::int64_t>(count));
-        offs4 &= counts;
-        flags &= counts;
+        moved[h] &= counts;
+        beside[h] &= counts;
       }
-      const SignedFour s = (SignedFour)offs4;
+    }
+    const Four any = beside[0] | beside[1];
+    if (((any[0] | any[1]) | (any[2] | any[3])) == 0) continue;
+#pragma GCC unroll 2
+    for (std::size_t h = 0; h < 2; ++h) {
+      const Four from_last = (moved[h] << 1) ^ (0 - (moved[h] >> 63));
+      const Four from_step = (beside[h] << 1) ^ (0 - (beside[h] >> 63));
+      // Halves, because vectors compare as signed numbers.
+      const Four nearer = (Four)((SignedFour)(from_last >> 1) < (SignedFour)(from_step >> 1));
+      const Four off = (from_last & nearer) | (from_step & ~nearer);
+      const SignedFour s = (SignedFour)off;
       const Four huge = (Four)(s < 0);
       const Four over6 = (Four)(s > 0xffff'ffff'ffff) | huge;
       const Four over4 = (Four)(s > 0xffff'ffff) | huge;
       const Four code = 0 - ((Four)(s > 0) + (Four)(s > 0xff) + (Four)(s > 0xffff) +
                              (Four)(s > 0xff'ffff) + over4 + over6 + (huge << 2));
-      *reinterpret_cast<Four*>(line.offs.data() + k) = offs4;
-      *reinterpret_cast<Four*>(line.lengths.data() + k) = code - over4 - over6;
-      all |= (code | flags) << k;
-      any |= offs4;
+      *reinterpret_cast<Four*>(line.offs.data() + 4 * h) = off;
+      *reinterpret_cast<Four*>(line.lengths.data() + 4 * h) = code - over4 - over6;
+      all |= (code | (nearer & kFromLast)) << (i + 4 * h);
     }
-    off[i / 8] = ((any[0] | any[1]) | (any[2] | any[3])) != 0;
-  }
-  // 4. Out with it: eight bytes each, of which the next one leaves those that count.
-  for (std::size_t i = 0; i < kLineWords; i += 8) {
-    if (!off[i / 8]) continue;
+    // Eight bytes each; the next one leaves those that count.
 #pragma GCC unroll 8
-    for (std::size_t k = i; k < i + 8; ++k) {
+    for (std::size_t k = 0; k < 8; ++k) {
       std::memcpy(offs, &line.offs[k], 8);
       offs += line.lengths[k];
     }
   }
   std::byte* const head = codes++;
-  unsigned mask = static_cast<unsigned>(all[0] & 15);
-  all[0] &= ~U64{15};
+  unsigned mask = time.code;
 #pragma GCC unroll 4
   for (std::size_t g = 0; g < kGroups; ++g) {
     const auto group = static_cast<std::uint32_t>(all[g]);
@@ -231,7 +266,6 @@ std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,
       std::memcpy(&groups[g], codes.data(), 4);
       codes = codes.subspan(4);
     }
-    groups[0] |= head & 15;
     // One look at the bounds for each line: behind the last distances there are zeros to read.
     const std::byte* from = offs.data();
     if (offs.size() < copy.size()) {
@@ -241,39 +275,60 @@ std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,
     }
     const std::byte* const begin = from;
     const std::size_t count = std::min(kLineWords, words.size() - start);
+    U64* const line = words.data() + start;
     U64 sum = 0;  // of the traits, that of the last word left out
-    for (std::size_t i = 1; i < kBefore; ++i)
+    for (std::size_t i = 1; i < kBefore; ++i) {
       sum += traits[kBefore - 1 - i] << (WordPlaces::kShift * i);
+    }
     U64 last_trait = traits[kBefore - 1];
-    unsigned wrong = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const U64 place = i == 0 ? 2 * WordPlaces::kTime : (sum + last_trait) & kPlaceMask;
-      const unsigned code = groups[i % 4] & 15;
-      groups[i % 4] >>= 4;
-      wrong |= (code & 7) == kNoCode ? 1u : 0u;
+    const auto remember = [&](std::size_t i) {
+      const U64 oldest = traits[i - 1] << (WordPlaces::kShift * (kBefore - 1));
+      sum = (sum + last_trait - oldest) << WordPlaces::kShift;
+      last_trait = trait(line[i]);
+      traits[kBefore - 1 + i] = last_trait;
+    };
+    // Here {next, last}: what is expected at the place, so that a word waits for less.
+    const auto put = [&](U64 place, unsigned code) {
       const unsigned length = kLength[code];
       U64 off = 0;
       std::memcpy(&off, from, 8);
-      off &= length == 8 ? ~U64{0} : (U64{1} << (8 * length)) - 1;
+      off &= kLengthMask[code];
       from += length;
       const U64 last = table[place + 1];
-      const U64 step = table[place] & ((U64{code} >> 3) - 1);
-      const U64 word = last + step + ((off >> 1) ^ (0 - (off & 1)));
-      table[place] = word - last;
+      const U64 base = code >= kFromLast ? last : table[place];
+      const U64 word = base + ((off >> 1) ^ (0 - (off & 1)));
+      table[place] = 2 * word - last;
       table[place + 1] = word;
-      words[start + i] = word;
-      if (i == 0) continue;
-      const U64 oldest = traits[i - 1] << (WordPlaces::kShift * (kBefore - 1));
-      sum = (sum + last_trait - oldest) << WordPlaces::kShift;
-      last_trait = trait(word);
-      traits[kBefore - 1 + i] = last_trait;
+      return word;
+    };
+    line[0] = put(2 * WordPlaces::kTime, head & 15);
+    unsigned wrong = (head & 7) == kNoCode ? 1u : 0u;
+    if (head >> 4 == 0) {
+      for (std::size_t i = 1; i < count; ++i) {
+        const U64 place = (sum + last_trait) & kPlaceMask;
+        const U64 word = table[place];
+        table[place] = 2 * word - table[place + 1];
+        table[place + 1] = word;
+        line[i] = word;
+        remember(i);
+      }
+    } else {
+      for (std::size_t i = 1; i < count; ++i) {
+        const unsigned code = groups[i % 4] >> (i / 4 * 4) & 15;
+        wrong |= (code & 7) == kNoCode ? 1u : 0u;
+        line[i] = put((sum + last_trait) & kPlaceMask, code);
+        remember(i);
+      }
+      for (std::size_t i = count; i < kLineWords; ++i) {
+        if ((groups[i % 4] >> (i / 4 * 4) & 15) != 0) {
+          return "more words than the chunk's header tells";
+        }
+      }
+      if ((groups[0] & 15) != 0) return "a code of words that does not exist";
     }
     for (std::size_t i = 0; i < kBefore; ++i) traits[i] = traits[kOthers + i];
     const auto used = static_cast<std::size_t>(from - begin);
     if (wrong != 0) return "a code of words that does not exist";
-    if ((groups[0] | groups[1] | groups[2] | groups[3]) != 0) {
-      return "more words than the chunk's header tells";
-    }
     if (used > offs.size()) return kTooShort;
     offs = offs.subspan(used);
   }
