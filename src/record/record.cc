@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,13 +56,15 @@ void forward_signals() {
 }
 
 /// As whoever called us had it: handlers become SIG_DFL by exec, what was ignored stays ignored.
-[[noreturn]] void become(const Options& options, const std::string& session, int failed) {
+[[noreturn]] void become(const Options& options, const std::string& session, int failed,
+                         void (*on_file_size)(int)) {
   if (session.empty()) {
     ::unsetenv(rt::kSessionVariable);
   } else {
     ::setenv(rt::kSessionVariable, session.c_str(), 1);
   }
   if (options.ignore_pipe) ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, on_file_size);
   std::vector<char*> arguments;
   for (const std::string& argument : options.command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -116,6 +119,11 @@ Result<Recording> start(const Options& options) {
       ::close(nothing);
     }
     session->header().recorder = static_cast<std::uint32_t>(::getpid());
+    // It holds some files of every process that is recorded.
+    if (rlimit files{}; ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+      files.rlim_cur = files.rlim_max;
+      ::setrlimit(RLIMIT_NOFILE, &files);
+    }
     run_recorder(*session, absolute, ended->read, report->write);
     session->remove();
     ::_exit(0);
@@ -149,16 +157,25 @@ void report(const Options& options, const Summary& summary) {
                        static_cast<double>(summary.bytes) / 1e6, options.output));
 }
 
-int wait_for(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+/// The program's exit code. A recorder that dies before it is buried at once: a thread that waits
+/// for room asks whether there is still such a process, and one that is dead but not buried counts.
+int wait_for(pid_t pid, Recording* recording) {
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, 0);
+    if (ended < 0 && errno != EINTR) return 0;
+    if (ended == pid) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (recording != nullptr && ended == recording->recorder) {
+      recording->session.header().stop.store(1, std::memory_order_seq_cst);
+    }
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace
 
 int record(const Options& options) {
+  // A trace that may not grow any further (ulimit -f) is an error of a write, not our end.
+  void (*const on_file_size)(int) = ::signal(SIGXFSZ, SIG_IGN);
   Result<Recording> recording = start(options);
   if (!recording) {
     complain(fmt::format("{}: {}; the program runs unrecorded", options.output,
@@ -175,7 +192,8 @@ int record(const Options& options) {
     return 126;
   }
   if (pid == 0) {
-    become(options, recording ? recording->session.folder() : std::string(), failed->write);
+    become(options, recording ? recording->session.folder() : std::string(), failed->write,
+           on_file_size);
   }
   program = pid;
   forward_signals();
@@ -184,7 +202,7 @@ int record(const Options& options) {
   const bool started = ::read(failed->read, &error, sizeof(error)) <= 0;
   ::close(failed->read);
   if (!started) complain(fmt::format("cannot run {}: {}", options.command[0], system_text(error)));
-  const int exit_code = wait_for(pid);
+  const int exit_code = wait_for(pid, recording ? &*recording : nullptr);
   program = 0;
   if (!recording) return exit_code;
   ::close(recording->ended.write);

@@ -1,8 +1,10 @@
 #include "record/recorder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -129,6 +131,13 @@ void Recorder::tell() {
   summary_.running = static_cast<std::uint32_t>(processes_.size());
   [[maybe_unused]] const ssize_t written = ::write(report_, &summary_, sizeof(summary_));
   ::close(report_);
+  // What goes on behind the program's end (a daemon) keeps nobody waiting who reads its errors.
+  struct stat error{};
+  if (::fstat(STDERR_FILENO, &error) == 0 && (S_ISFIFO(error.st_mode) || S_ISSOCK(error.st_mode))) {
+    const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nothing >= 0) ::dup2(nothing, STDERR_FILENO);
+    if (nothing > STDERR_FILENO) ::close(nothing);
+  }
 }
 
 void Recorder::run() {

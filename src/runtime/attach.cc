@@ -2,6 +2,7 @@
 // metadata, and the units of its modules.
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -102,6 +103,33 @@ void take_variable() {
   *to = nullptr;
 }
 
+/// The program's limit on the size of a file (RLIMIT_FSIZE) holds for what we write, too. While
+/// this lives, the signal that the kernel sends then is kept from the program, which would die of
+/// it.
+class WithoutSizeSignal {
+ public:
+  WithoutSizeSignal() {
+    sys::call(SYS_rt_sigprocmask, SIG_BLOCK, sys::address_of(&kMask), sys::address_of(&before_),
+              sizeof(kMask));
+    sys::call(SYS_rt_sigpending, sys::address_of(&pending_), sizeof(pending_));
+  }
+  ~WithoutSizeSignal() {
+    if ((pending_ & kMask) == 0) {  // else it is the program's own
+      const timespec now{};
+      sys::call(SYS_rt_sigtimedwait, sys::address_of(&kMask), 0, sys::address_of(&now),
+                sizeof(kMask));
+    }
+    sys::call(SYS_rt_sigprocmask, SIG_SETMASK, sys::address_of(&before_), 0, sizeof(before_));
+  }
+  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
+  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+
+ private:
+  static constexpr std::uint64_t kMask = std::uint64_t{1} << (SIGXFSZ - 1);
+  std::uint64_t before_ = 0;
+  std::uint64_t pending_ = 0;
+};
+
 struct Unit {
   const void* address;
   const SyndromeGlobal* globals;
@@ -139,6 +167,7 @@ void write_unit(const Unit& unit) {
 /// forked child has the same. Its own constructors do not run again, and the units of a library
 /// that the parent has closed are not in memory any more.
 void copy_meta_of(std::uint32_t parent) {
+  const WithoutSizeSignal without_size_signal;
   Path path;
   char* end = append_text(path.text, session_folder);
   *end++ = '/';
@@ -266,11 +295,15 @@ void detach_child() {
 
 bool claim_ring(std::uint32_t number) {
   const Lock lock(rings_lock);
+  const WithoutSizeSignal without_size_signal;
   ProcessSlot& slot = process.session->slots[process.slot];
   const std::size_t bytes = ring_bytes(process.ring_words);
   const Path path = path_of("rings", true);
   const int fd = sys::open(path.text, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) {
+    complain("the buffers cannot be opened; another thread is not recorded: ", path.text);
+    return false;
+  }
   // A ring that the recorder has emptied after its thread ended, or a new one at the end.
   const std::uint32_t count = slot.rings.load(std::memory_order_relaxed);
   RingHeader* ring = nullptr;
@@ -336,6 +369,7 @@ void meta(wire::Meta type, const Piece* pieces, std::size_t count) {
   const std::uint32_t head[2] = {static_cast<std::uint32_t>(type),
                                  static_cast<std::uint32_t>(bytes + padding)};
   const Lock lock(meta_lock);
+  const WithoutSizeSignal without_size_signal;
   const Path path = path_of("meta", true);
   const int fd = sys::open(path.text, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return;

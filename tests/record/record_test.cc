@@ -219,6 +219,26 @@ TEST_F(Record, AFullDiskCostsOnlyTheTrace) {
   EXPECT_THAT(outcome.err, HasSubstr("no longer recorded"));
 }
 
+TEST_F(Record, ADeadRecorderCostsOnlyTheTrace) {
+  // Many times the buffer, so that a thread must wait for the one that is dead.
+  const test::Outcome outcome = shell_.run(
+      "syndrome record -o run.syn --buffer 64K -- " EMITTER
+      " count 2 300000000 progress & pid=$!; while [ ! -s run.syn ]; do sleep 0.01; done;"
+      " kill -9 $(pgrep -P $pid -x syndrome-record);"
+      " for i in $(seq 300); do kill -0 $pid 2>/dev/null || break; sleep 0.1; done;"
+      " kill -0 $pid 2>/dev/null && pkill -9 -P $pid; wait $pid; echo code $?");
+  EXPECT_THAT(outcome.out, HasSubstr("code 0"));
+  EXPECT_THAT(outcome.err, HasSubstr("the recorder ended before the program"));
+}
+
+TEST_F(Record, ALimitOnFilesCostsOnlyTheTrace) {
+  // 4 blocks of 1024 bytes: less than a buffer.
+  const test::Outcome outcome = shell_.run(
+      "bash -c 'ulimit -f 4; syndrome record -o run.syn -- " EMITTER " exit 7; echo code $?'");
+  EXPECT_THAT(outcome.out, HasSubstr("code 7"));
+  EXPECT_THAT(outcome.err, HasSubstr("syndrome: "));
+}
+
 TEST_F(Record, VersionsOfALockAlternate) {
   ASSERT_EQ(record("locks 4 2000").code, 0);
   const Recording recording = load(path());
