@@ -107,8 +107,8 @@ Status CaptureWriter::words(std::uint32_t thread, std::uint64_t first,
     header.count = static_cast<std::uint32_t>(some.size());
     header.first = first;
     start_chunk();
-    // zstd would halve what was predicted well, for half the time of encoding it; what was not, it
-    // leaves as it is (docs/performance.md).
+    // zstd would make a third to a half of them, in a third of the time that encoding took at best
+    // and in three times as much at worst (docs/performance.md): not beside a program that runs.
     sections_.add_uncompressed(codes, chunk_);
     if (Status status = finish_chunk(header); !status) return status;
     first += some.size();

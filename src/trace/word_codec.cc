@@ -11,6 +11,11 @@ static_assert(std::endian::native == std::endian::little, "distances are stored 
 #else
 #define SYNDROME_WITH_AVX2 0
 #endif
+#if defined(__AVX2__)
+#define SYNDROME_ALWAYS_WIDE true
+#else
+#define SYNDROME_ALWAYS_WIDE false
+#endif
 #define SYNDROME_INLINE inline __attribute__((always_inline))
 
 namespace syndrome::trace {
@@ -57,10 +62,10 @@ struct Distance {
 };
 
 /// The same as encode_line() does with four.
-SYNDROME_INLINE Distance distance(U64 word, U64 step, U64 last) {
+SYNDROME_INLINE Distance distance(U64 moved, U64 beside) {
   const auto fold = [](U64 off) { return (off << 1) ^ (0 - (off >> 63)); };
-  const U64 from_last = fold(word - last);
-  const U64 from_step = fold(word - last - step);
+  const U64 from_last = fold(moved);
+  const U64 from_step = fold(beside);
   const bool nearer = from_last < from_step;
   const U64 off = nearer ? from_last : from_step;
   constexpr std::array<std::uint8_t, 9> kCodes = {0, 1, 2, 3, 4, 5, 5, 6, 6};
@@ -84,8 +89,8 @@ SYNDROME_INLINE Two exchange(U64* table, U64 place, U64 word) {
   return before;
 }
 
-/// One line, of which the first `count` words count.
-template <bool kWhole>
+/// One line, of which the first `count` words count. kWide: the processor compares four at a time.
+template <bool kWhole, bool kWide>
 SYNDROME_INLINE void encode_line(const U64* words, std::size_t count, U64* table, Lines& line,
                                  std::byte*& offs, std::byte*& codes) {
   constexpr std::size_t kBefore = WordPlaces::kBefore;
@@ -111,7 +116,8 @@ SYNDROME_INLINE void encode_line(const U64* words, std::size_t count, U64* table
   for (std::size_t i = 0; i < kBefore; ++i) line.traits[i] = line.traits[kOthers + i];
 
   const Two before_time = exchange(table, 2 * WordPlaces::kTime, words[0]);
-  const Distance time = distance(words[0], before_time[0], before_time[1]);
+  const U64 passed = words[0] - before_time[1];
+  const Distance time = distance(passed, passed - before_time[0]);
   std::memcpy(offs, &time.off, 8);
   offs += kLength[time.code];
 
@@ -145,6 +151,15 @@ SYNDROME_INLINE void encode_line(const U64* words, std::size_t count, U64* table
     }
     const Four any = beside[0] | beside[1];
     if (((any[0] | any[1]) | (any[2] | any[3])) == 0) continue;
+    if constexpr (!kWide) {
+      for (std::size_t k = 0; k < 8; ++k) {
+        const Distance word = distance(moved[k / 4][k % 4], beside[k / 4][k % 4]);
+        std::memcpy(offs, &word.off, 8);
+        offs += kLength[word.code];
+        all[k % 4] |= U64{word.code} << (i + k / 4 * 4);
+      }
+      continue;
+    }
 #pragma GCC unroll 2
     for (std::size_t h = 0; h < 2; ++h) {
       const Four from_last = (moved[h] << 1) ^ (0 - (moved[h] >> 63));
@@ -186,28 +201,29 @@ struct Ends {
   std::byte* codes;
 };
 
+template <bool kWide>
 SYNDROME_INLINE Ends encode_words(std::span<const U64> words, U64* table, std::byte* offs,
                                   std::byte* codes) {
   Lines line;
   const std::size_t whole = words.size() / kLineWords * kLineWords;
   for (std::size_t i = 0; i < whole; i += kLineWords) {
-    encode_line<true>(words.data() + i, kLineWords, table, line, offs, codes);
+    encode_line<true, kWide>(words.data() + i, kLineWords, table, line, offs, codes);
   }
   if (whole < words.size()) {
     std::array<U64, kLineWords> rest{};
     std::copy(words.begin() + static_cast<std::ptrdiff_t>(whole), words.end(), rest.begin());
-    encode_line<false>(rest.data(), words.size() - whole, table, line, offs, codes);
+    encode_line<false, kWide>(rest.data(), words.size() - whole, table, line, offs, codes);
   }
   return {offs, codes};
 }
 
 Ends encode_anywhere(std::span<const U64> words, U64* table, std::byte* offs, std::byte* codes) {
-  return encode_words(words, table, offs, codes);
+  return encode_words<SYNDROME_ALWAYS_WIDE>(words, table, offs, codes);
 }
 #if SYNDROME_WITH_AVX2
 __attribute__((target("avx2"))) Ends encode_with_avx2(std::span<const U64> words, U64* table,
                                                       std::byte* offs, std::byte* codes) {
-  return encode_words(words, table, offs, codes);
+  return encode_words<true>(words, table, offs, codes);
 }
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
