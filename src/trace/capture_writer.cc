@@ -84,13 +84,13 @@ void CaptureWriter::start_chunk() {
   chunk_.resize(kChunkHeaderBytes);
 }
 
-Status CaptureWriter::finish_chunk(ChunkHeader header) {
-  const Bytes payload = Bytes(chunk_).subspan(kChunkHeaderBytes);
+Status CaptureWriter::finish_chunk(ChunkHeader header, std::span<std::byte> chunk) {
+  const Bytes payload = chunk.subspan(kChunkHeaderBytes);
   header.stored = static_cast<std::uint32_t>(payload.size());
   header.payload_checksum = checksum(payload);
   const auto bytes = make_chunk_header(header);
-  std::copy(bytes.begin(), bytes.end(), chunk_.begin());
-  if (Status status = write_all(chunk_); !status) return status;
+  std::copy(bytes.begin(), bytes.end(), chunk.begin());
+  if (Status status = write_all(chunk); !status) return status;
   ++chunks_;
   return {};
 }
@@ -101,16 +101,18 @@ Status CaptureWriter::words(std::uint32_t thread, std::uint64_t first,
   while (!words.empty()) {
     if (failure_) return *failure_;
     const auto some = words.first(std::min<std::size_t>(words.size(), kMaxChunkWords));
-    const Bytes codes = encoder_.encode(some);
+    // A section as SectionWriter::add_uncompressed makes it, but where the codes are already. zstd
+    // would make a third to a half of them, in a third of the time that encoding took at best and
+    // in three times as much at worst (docs/performance.md): not beside a program that runs.
+    constexpr std::size_t kFront = kChunkHeaderBytes + 4;
+    const std::span<std::byte> chunk = encoder_.encode(some, kFront);
+    const std::size_t codes = chunk.size() - kFront;
+    store(chunk.data() + kChunkHeaderBytes, 4, codes);
     ChunkHeader header{.type = kWordsChunk, .space = thread};
-    header.raw = static_cast<std::uint32_t>(codes.size());
+    header.raw = static_cast<std::uint32_t>(codes);
     header.count = static_cast<std::uint32_t>(some.size());
     header.first = first;
-    start_chunk();
-    // zstd would make a third to a half of them, in a third of the time that encoding took at best
-    // and in three times as much at worst (docs/performance.md): not beside a program that runs.
-    sections_.add_uncompressed(codes, chunk_);
-    if (Status status = finish_chunk(header); !status) return status;
+    if (Status status = finish_chunk(header, chunk); !status) return status;
     first += some.size();
     words = words.subspan(some.size());
   }
@@ -132,7 +134,7 @@ Status CaptureWriter::meta(std::span<const std::byte> bytes) {
       start_chunk();
       sections_.add_uncompressed(some, chunk_);
     }
-    if (Status status = finish_chunk(header); !status) return status;
+    if (Status status = finish_chunk(header, chunk_); !status) return status;
     meta_bytes_ += some.size();
     bytes = bytes.subspan(some.size());
   }
@@ -153,7 +155,7 @@ Status CaptureWriter::close() {
   header.raw = static_cast<std::uint32_t>(payload.size());
   start_chunk();
   chunk_.insert(chunk_.end(), payload.begin(), payload.end());
-  if (Status status = finish_chunk(header); !status) return status;
+  if (Status status = finish_chunk(header, chunk_); !status) return status;
   closed_ = true;
   if (::close(std::exchange(fd_, -1)) != 0) {
     failure_ = Error{fmt::format("cannot close: {}", std::strerror(errno))};

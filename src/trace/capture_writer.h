@@ -53,7 +53,8 @@ class CaptureWriter {
  private:
   CaptureWriter(int fd, int level) : fd_(fd), sections_(level) {}
   void start_chunk();
-  [[nodiscard]] Status finish_chunk(ChunkHeader header);
+  /// Of a chunk with its payload behind room for the header.
+  [[nodiscard]] Status finish_chunk(ChunkHeader header, std::span<std::byte> chunk);
   [[nodiscard]] Status write_all(Bytes bytes);
   [[nodiscard]] Status fail_writing(int error);
 

@@ -230,18 +230,18 @@ const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 
 }  // namespace
 
-std::span<const std::byte> WordEncoder::encode(std::span<const U64> words) {
+std::span<std::byte> WordEncoder::encode(std::span<const U64> words, std::size_t front) {
   places_.table.fill(0);
   const std::size_t lines = (words.size() + kLineWords - 1) / kLineWords;
   const std::size_t max_codes = lines * kMaxLine;
   // Eight more, because distances are stored eight bytes at a time, and four for the last group.
-  const std::size_t room = kSizeBytes + words.size() * 8 + 8 + max_codes;
+  const std::size_t room = front + kSizeBytes + words.size() * 8 + 8 + max_codes;
   if (room > room_) {
     room_ = room;
     out_ = std::make_unique_for_overwrite<std::byte[]>(room);
     codes_ = std::make_unique_for_overwrite<std::byte[]>(room);
   }
-  std::byte* const offs = out_.get() + kSizeBytes;
+  std::byte* const offs = out_.get() + front + kSizeBytes;
 #if SYNDROME_WITH_AVX2
   const auto run = has_avx2 ? encode_with_avx2 : encode_anywhere;
 #else
@@ -249,10 +249,10 @@ std::span<const std::byte> WordEncoder::encode(std::span<const U64> words) {
 #endif
   const Ends ends = run(words, places_.table.data(), offs, codes_.get());
   const auto size = static_cast<std::uint32_t>(ends.offs - offs);
-  std::memcpy(out_.get(), &size, kSizeBytes);
+  std::memcpy(out_.get() + front, &size, kSizeBytes);
   const auto codes = static_cast<std::size_t>(ends.codes - codes_.get());
   std::memcpy(ends.offs, codes_.get(), codes);
-  return {out_.get(), kSizeBytes + size + codes};
+  return {out_.get(), front + kSizeBytes + size + codes};
 }
 
 std::optional<std::string> WordDecoder::decode(std::span<const std::byte> codes,

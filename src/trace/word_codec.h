@@ -9,9 +9,9 @@
 // to be near the last one. The first word of each line, a time, has a place of its own and is no
 // part of what comes before the others.
 //
-// The encoder does not branch on what the words are: a line of 32 goes through four passes, three
-// of which are done four words at a time where the processor can. A line that came as predicted
-// takes a byte for its codes and what its time takes.
+// The encoder works on a line of 32 words, four at a time where the processor can. Its only branch
+// on what they are is for eight that came as predicted, which have no codes. A line of such words
+// takes one byte, and what its time takes.
 //
 //   codes   := size:u32 offs(size) line*
 //   line    := head:u8 group:u32*        one group for each of the upper four bits of `head`
@@ -52,8 +52,9 @@ struct WordPlaces {
 
 class WordEncoder {
  public:
-  /// The codes of `words`, good until the next call.
-  [[nodiscard]] std::span<const std::byte> encode(std::span<const std::uint64_t> words);
+  /// The codes of `words` behind `front` bytes that the caller may fill, good until the next call.
+  [[nodiscard]] std::span<std::byte> encode(std::span<const std::uint64_t> words,
+                                            std::size_t front = 0);
 
  private:
   WordPlaces places_;
