@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,8 @@ void wrap_help(CLI::App& app) {
 int wrong_call(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = called(app);
   std::string message = error.what();
-  const std::vector<std::string> rest = command.remaining(true);
+  std::vector<std::string> rest = command.remaining(true);
+  std::erase(rest, "--");
   // What could not be understood explains the error better than what is missing because of it.
   if (!rest.empty()) {
     message = unexpected(command, rest.front());
@@ -100,7 +102,8 @@ int run(int argc, char** argv) {
   // Only for the list of commands: run_compiler() has taken their calls.
   app.add_subcommand("cc", "Compile and link C with probes (clang 19 underneath)");
   app.add_subcommand("c++", "Compile and link C++ with probes");
-  add_record(app, exit_code, pipe_ignored);
+  std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  add_record(app, exit_code, pipe_ignored, arguments);
   add_check(app, exit_code);
   CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
   trace->require_subcommand(1);
@@ -117,7 +120,7 @@ int run(int argc, char** argv) {
   wrap_help(app);
 
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
     const CLI::App& command = called(app);
     const CLI::App* parent = command.get_parent();

@@ -103,8 +103,15 @@ Result<Recording> start(const Options& options) {
   const std::string absolute = options.output;
   const pid_t pid = ended && report ? ::fork() : -1;
   if (pid < 0) {
+    const int error = errno;
+    // First what may be scarce: the program and the removal of the folder need some, too.
+    for (const std::optional<Pipe>& pipe : {ended, report}) {
+      if (!pipe) continue;
+      ::close(pipe->read);
+      ::close(pipe->write);
+    }
     session->remove();
-    return Error{fmt::format("the recorder cannot be started: {}", system_text(errno))};
+    return Error{fmt::format("the recorder cannot be started: {}", system_text(error))};
   }
   if (pid == 0) {
     ::setsid();
@@ -152,9 +159,10 @@ void report(const Options& options, const Summary& summary) {
   if (options.quiet || summary.failed != 0 || ::isatty(STDERR_FILENO) == 0) return;
   const std::string others =
       summary.processes > 1 ? fmt::format(" and {}.PID", options.output) : std::string();
-  complain(fmt::format("{} words of {} threads in {}{}, {:.1f} MB. Next: syndrome check {}",
-                       scaled(summary.words), summary.threads, options.output, others,
-                       static_cast<double>(summary.bytes) / 1e6, options.output));
+  complain(fmt::format("{} words of {} thread{} in {}{}, {:.1f} MB. Next: syndrome check {}",
+                       scaled(summary.words), summary.threads, summary.threads == 1 ? "" : "s",
+                       options.output, others, static_cast<double>(summary.bytes) / 1e6,
+                       options.output));
 }
 
 /// The program's exit code. A recorder that dies before it is buried at once: a thread that waits

@@ -167,6 +167,17 @@ TEST_F(Record, ExitCodesAreTheProgramsOwn) {
   EXPECT_EQ(shell_.run("syndrome record -o x.syn -- /etc/passwd").code, 126);
 }
 
+TEST_F(Record, ArgumentsAreTheProgramsOwn) {
+  const std::string words = "'' 'a b' -- --help -o -q '[1,2]' '[]' '@x' '%%' '\"' \"'\" '{}'";
+  const std::string show = "'printf \"<%s>\" \"$@\"' sh ";
+  const std::string wanted = shell_.run("sh -c " + show + words).out;
+  EXPECT_EQ(shell_.run("syndrome record -o run.syn -- sh -c " + show + words).out, wanted);
+  EXPECT_EQ(shell_.run("syndrome record -qo run.syn sh -c " + show + words).out, wanted);
+  EXPECT_EQ(shell_.run("syndrome record -q --output=run.syn sh -c " + show + words).out, wanted);
+  EXPECT_THAT(shell_.run("syndrome record -- true").err, HasSubstr("--output is required"));
+  EXPECT_THAT(shell_.run("syndrome record -o run.syn --").err, HasSubstr("PROG is required"));
+}
+
 TEST_F(Record, SaysNothingWhenAllIsWell) {
   const test::Outcome outcome = record("exit 0");
   EXPECT_THAT(outcome.out, IsEmpty());
