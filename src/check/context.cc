@@ -49,11 +49,7 @@ void ContextPass::apply(const Event& event, EventNumber number) {
       return;
     case EventKind::kExit: exit(thread(event.thread), event.label()); return;
     case EventKind::kAcquire:
-    case EventKind::kAcquireShared:
-      thread(event.thread)
-          .locks.push_back(
-              {event.lock(), event.site, number, event.kind == EventKind::kAcquireShared});
-      return;
+    case EventKind::kAcquireShared: acquire(thread(event.thread), event, number); return;
     case EventKind::kRelease:
     case EventKind::kReleaseShared:
       release(thread(event.thread), event.lock(), event.kind == EventKind::kReleaseShared);
@@ -104,6 +100,15 @@ void ContextPass::exit(Thread& thread, LabelId function) {
     calls.resize(calls.size() - 1 - i);
     return;
   }
+}
+
+void ContextPass::acquire(Thread& thread, const Event& event, EventNumber number) {
+  HeldLock held{event.lock(), event.site, number, event.kind == EventKind::kAcquireShared, {}};
+  const std::size_t known = std::min(thread.calls.size(), held.callers.size());
+  for (std::size_t i = 0; i < known; ++i) {
+    held.callers[i] = thread.calls[thread.calls.size() - 1 - i].site;
+  }
+  thread.locks.push_back(held);
 }
 
 void ContextPass::release(Thread& thread, LockId lock, bool shared) {

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,6 +29,8 @@ struct HeldLock {
   SiteId site;            // where it was taken
   EventNumber event = 0;  // the acquire
   bool shared = false;
+  /// The calls that led there, innermost first: a lock is mostly taken in a guard of the library.
+  std::array<SiteId, 6> callers{};
 };
 
 struct Context {
@@ -77,6 +80,7 @@ class ContextPass {
   [[nodiscard]] Thread& thread(ThreadId id);
   [[nodiscard]] static Context snapshot(const Thread& thread);
   static void exit(Thread& thread, LabelId function);
+  static void acquire(Thread& thread, const Event& event, EventNumber number);
   static void release(Thread& thread, LockId lock, bool shared);
 
   std::vector<EventNumber> wanted_;  // ascending, each once

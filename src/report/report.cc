@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/details.h"
 #include "report/fingerprint.h"
 #include "report/places.h"
 #include "report/source_lines.h"
@@ -74,7 +75,10 @@ class Maker {
     std::vector<SiteId> result;
     const auto add = [&result](const check::Context& context) {
       for (const check::Call& call : context.stack) result.push_back(call.site);
-      for (const check::HeldLock& held : context.held) result.push_back(held.site);
+      for (const check::HeldLock& held : context.held) {
+        result.push_back(held.site);
+        result.insert(result.end(), held.callers.begin(), held.callers.end());
+      }
     };
     for (const check::CheckResult& entry : pass_.results) {
       for (const check::Finding& finding : entry.findings) {
@@ -95,6 +99,17 @@ class Maker {
     return result;
   }
 
+  /// The innermost place of the program itself; where there is none, the library's.
+  Place taken_at(const check::HeldLock& held) {
+    const Place own = places_.of(held.site).front();
+    if (!of_library(Frame{"", own})) return own;
+    for (const SiteId caller : held.callers) {
+      const Place place = places_.of(caller).front();
+      if (place.known() && !of_library(Frame{"", place})) return place;
+    }
+    return own;
+  }
+
   Site make_site(const check::Witness& witness) {
     Site site;
     site.event = witness.number;
@@ -107,8 +122,8 @@ class Maker {
     const auto context = pass_.contexts.at.find(witness.number);
     if (context != pass_.contexts.at.end()) {
       for (const check::HeldLock& held : context->second.held) {
-        site.held.push_back({std::string(names_.lock(held.lock)), held.event,
-                             places_.of(held.site).front(), held.shared});
+        site.held.push_back(
+            {std::string(names_.lock(held.lock)), held.event, taken_at(held), held.shared});
       }
       site.stack = make_stack(context->second, witness.event.site);
     }
