@@ -167,7 +167,7 @@ SYNDROME_INLINE void encode_line(const U64* words, std::size_t count, U64* table
       // Halves, because vectors compare as signed numbers.
       const Four nearer = (Four)((SignedFour)(from_last >> 1) < (SignedFour)(from_step >> 1));
       const Four off = (from_last & nearer) | (from_step & ~nearer);
-      const SignedFour s = (SignedFour)off;
+      const auto s = (SignedFour)off;
       const Four huge = (Four)(s < 0);
       const Four over6 = (Four)(s > 0xffff'ffff'ffff) | huge;
       const Four over4 = (Four)(s > 0xffff'ffff) | huge;
@@ -225,7 +225,7 @@ __attribute__((target("avx2"))) Ends encode_with_avx2(std::span<const U64> words
                                                       std::byte* offs, std::byte* codes) {
   return encode_words<true>(words, table, offs, codes);
 }
-const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
 
 }  // namespace
@@ -243,7 +243,7 @@ std::span<std::byte> WordEncoder::encode(std::span<const U64> words, std::size_t
   }
   std::byte* const offs = out_.get() + front + kSizeBytes;
 #if SYNDROME_WITH_AVX2
-  const auto run = has_avx2 ? encode_with_avx2 : encode_anywhere;
+  const auto run = kHasAvx2 ? encode_with_avx2 : encode_anywhere;
 #else
   const auto run = encode_anywhere;
 #endif
