@@ -18,7 +18,7 @@ namespace syndrome::instrument {
 namespace {
 
 /// Larger functions are worth a frame, and would make their callers grow.
-constexpr unsigned kMostInstructions = 48;
+constexpr unsigned kMostInstructions = 64;
 
 bool is_local(const llvm::Value* pointer) {
   return llvm::isa<llvm::AllocaInst>(pointer->stripInBoundsConstantOffsets());
@@ -68,7 +68,11 @@ bool is_accessor(const llvm::Function& function,
   const bool library = in_library(function);
   for (const llvm::Instruction& instruction : function.getEntryBlock()) {
     if (!is_simple(instruction, library, accessors)) return false;
-    if (!instruction.isDebugOrPseudoInst()) ++count;
+    if (instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd() ||
+        llvm::isa<llvm::AllocaInst>(instruction)) {
+      continue;
+    }
+    ++count;
   }
   return count <= kMostInstructions;
 }

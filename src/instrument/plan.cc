@@ -221,8 +221,13 @@ bool Planner::quiet(const llvm::CallBase& call) const {
 }
 
 bool Planner::shared(const llvm::Value* pointer) {
-  return pointer->getType()->getPointerAddressSpace() == 0 && !is_constant_memory(pointer) &&
-         !escape_.unshared(pointer);
+  if (pointer->getType()->getPointerAddressSpace() != 0 || is_constant_memory(pointer) ||
+      escape_.unshared(pointer)) {
+    return false;
+  }
+  // An accessor's `this` that has become a slot of its caller.
+  const llvm::Value* base = root_of(pointer, 0, layout_).base;
+  return base == pointer || !escape_.unshared(base);
 }
 
 Plan Planner::draft(llvm::Function& function) {
