@@ -264,9 +264,14 @@ bool open_session() {
 
 }  // namespace
 
+bool too_early() {
+  return attached.load(std::memory_order_acquire) == Attached::kNo && session_folder[0] == 0 &&
+         environ == nullptr;
+}
+
 bool attach() {
   if (attached.load(std::memory_order_acquire) == Attached::kYes) return true;
-  if (attached.load(std::memory_order_acquire) == Attached::kFailed) return false;
+  if (attached.load(std::memory_order_acquire) == Attached::kFailed || too_early()) return false;
   bool first = false;
   {
     const Lock lock(attach_lock);

@@ -131,6 +131,7 @@ void turn_off() {
 }
 
 void start_thread(std::uint32_t number, bool has_number) {
+  if (too_early()) return;
   tls.state = ThreadState::kStarting;
   point_at_scratch();
   tls.tid = sys::gettid();

@@ -83,6 +83,10 @@ void turn_off();
 /// Unmaps it; the recorder has it now.
 void release_ring();
 
+/// Whether the C library does not have its environment yet: what runs before it (the .preinit_array
+/// of UndefinedBehaviorSanitizer) must not decide that there is no session.
+[[nodiscard]] bool too_early();
+
 /// Attaches the process to the session that the environment names, once. False when there is none.
 [[nodiscard]] bool attach();
 
