@@ -199,10 +199,13 @@ void signal_enter(SignalFrame& frame) {
   frame.window = __syndrome_thread;
   frame.held = tls.held;
   frame.recorded = tls.state == ThreadState::kOn && tls.busy == 0;
+  // A thread begins where it gets the number that its creator knows, never with a handler.
+  frame.unborn = tls.state == ThreadState::kNew;
   tls.held = 0;
   if (!frame.recorded) {
     ++__syndrome_thread.inside;
-    if (tls.busy != 0) point_at_scratch();
+    if (frame.unborn) tls.state = ThreadState::kStarting;
+    if (tls.busy != 0 || frame.unborn) point_at_scratch();
     return;
   }
   __syndrome_thread.inside = 0;
@@ -223,6 +226,7 @@ void signal_leave(const SignalFrame& frame) {
   if (!frame.recorded) {
     __syndrome_thread = frame.window;
     tls.held = frame.held;
+    if (frame.unborn) tls.state = ThreadState::kNew;
     return;
   }
   // The interrupted probe will add 8 to the cursor if it has not done so: the word that it passes

@@ -78,6 +78,7 @@ struct SignalFrame {
   ThreadWindow window;
   std::uint32_t held;  // the shard of the atomic that was interrupted
   bool recorded;       // false: the handler's words go nowhere
+  bool unborn;         // the thread has not begun with code of its own
 };
 void signal_enter(SignalFrame& frame);
 void signal_leave(const SignalFrame& frame);
