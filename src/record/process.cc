@@ -76,7 +76,7 @@ Status Process::map_rings() {
       return Error{fmt::format("cannot map the buffer of a thread: {}", system_text(errno))};
     }
     auto* const words = reinterpret_cast<wire::Word*>(static_cast<char*>(mapped) + rt::kPage);
-    rings_.push_back({static_cast<rt::RingHeader*>(mapped), words, false});
+    rings_.push_back({static_cast<rt::RingHeader*>(mapped), words, false, 0, std::nullopt});
   }
   return {};
 }
@@ -93,62 +93,79 @@ Status Process::copy_meta() {
   }
 }
 
-Status Process::take(Ring& ring, std::uint64_t from, std::uint64_t to) {
+Status Process::take(Ring& ring, std::uint64_t from, std::uint64_t to, trace::WordPacker& packer) {
   const std::uint64_t size = session_->ring_words;
   while (from < to) {
     const std::uint64_t at = from & (size - 1);
-    const std::uint64_t count = std::min(to - from, size - at);
+    const std::uint64_t count =
+        std::min({to - from, size - at, std::uint64_t{trace::kMaxChunkWords}});
     const std::span<wire::Word> words(ring.words + at, count);
-    if (Status written = writer_->words(ring.header->thread, from, words); !written) return written;
+    const trace::Bytes chunk = packer.pack(ring.header->thread, from, words);
+    {
+      const std::lock_guard lock(writing_);
+      if (Status written = writer_->packed(chunk); !written) return written;
+    }
     // Before they are given back: a word that is not 0 has been written (runtime/session.h).
     std::memset(words.data(), 0, words.size_bytes());
-    words_ += count;
+    ring.taken += count;
     from += count;
   }
   return {};
 }
 
-Result<bool> Process::drain(Ring& ring, bool all) {
+bool Process::worthwhile(const Ring& ring, bool all) const {
   const rt::RingState state = ring.header->state.load(std::memory_order_acquire);
-  if (state == rt::RingState::kFree) return false;
-  if (!std::exchange(ring.seen, true)) ++threads_;
+  if (state != rt::RingState::kActive) return state == rt::RingState::kFinished;
+  const std::uint64_t filled = ring.header->published.load(std::memory_order_acquire) -
+                               ring.header->consumed.load(std::memory_order_relaxed);
+  return filled >= (all ? 1 : std::min(kWorthwhile, session_->ring_words / 4));
+}
+
+Status Process::drain(Ring& ring, trace::WordPacker& packer) {
+  const bool finished =
+      ring.header->state.load(std::memory_order_acquire) == rt::RingState::kFinished;
   const std::uint64_t published = ring.header->published.load(std::memory_order_acquire);
   const std::uint64_t consumed = ring.header->consumed.load(std::memory_order_relaxed);
   if (published < consumed || published - consumed > session_->ring_words) {
     return Error{"the buffers of the program are damaged: it has written over them"};
   }
-  const bool finished = state == rt::RingState::kFinished;
-  const std::uint64_t enough = std::min(kWorthwhile, session_->ring_words / 4);
-  if (!all && !finished && published - consumed < enough) return false;
-  if (Status taken = take(ring, consumed, published); !taken) return taken.error();
+  if (Status taken = take(ring, consumed, published, packer); !taken) return taken;
   if (finished) {
     ring.seen = false;
     ring.header->published.store(0, std::memory_order_relaxed);
     ring.header->consumed.store(0, std::memory_order_relaxed);
     ring.header->state.store(rt::RingState::kFree, std::memory_order_release);
     slot().free.fetch_add(1, std::memory_order_release);
-    return true;
+    return {};
   }
   ring.header->consumed.store(published, std::memory_order_seq_cst);
   if (ring.header->waiting.exchange(0, std::memory_order_seq_cst) != 0) wake(ring.header->waiting);
-  return published != consumed;
+  return {};
 }
 
-Result<bool> Process::drain(bool all) {
+Result<bool> Process::drain(bool all, Team& team) {
   if (Status mapped = map_rings(); !mapped) return mapped.error();
   // First the metadata: a trace that is cut off here can tell what its words mean.
   if (Status copied = copy_meta(); !copied) return copied.error();
-  bool any = false;
+  packers_.resize(team.members());
+  std::vector<Ring*> wanted;
   for (Ring& ring : rings_) {
-    Result<bool> drained = drain(ring, all);
-    if (!drained) return drained;
-    any |= *drained;
+    const bool free = ring.header->state.load(std::memory_order_acquire) == rt::RingState::kFree;
+    if (!free && !std::exchange(ring.seen, true)) ++threads_;
+    if (worthwhile(ring, all)) wanted.push_back(&ring);
   }
-  return any;
+  team.run(wanted.size(), [&](std::size_t item, unsigned member) {
+    Ring& ring = *wanted[item];
+    if (Status drained = drain(ring, packers_[member]); !drained) ring.error = drained.error();
+  });
+  for (const Ring* ring : wanted) {
+    if (ring->error) return *ring->error;
+  }
+  return !wanted.empty();
 }
 
-Status Process::finish() {
-  if (Result<bool> drained = drain(true); !drained) return drained.error();
+Status Process::finish(Team& team) {
+  if (Result<bool> drained = drain(true, team); !drained) return drained.error();
   for (Ring& ring : rings_) {
     if (ring.header->state.load(std::memory_order_acquire) != rt::RingState::kActive) continue;
     // Behind what was published: at most a line, and the first word of the next one.
@@ -157,7 +174,7 @@ Status Process::finish() {
     while (to < from + 2 * wire::kLineWords && ring.words[to & (session_->ring_words - 1)] != 0) {
       ++to;
     }
-    if (Status taken = take(ring, from, to); !taken) return taken;
+    if (Status taken = take(ring, from, to, packers_.front()); !taken) return taken;
   }
   if (Status copied = copy_meta(); !copied) return copied;
   return writer_->close();

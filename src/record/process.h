@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "event/result.h"
+#include "record/team.h"
 #include "runtime/session.h"
 #include "trace/capture_writer.h"
 
@@ -29,11 +31,11 @@ class Process {
   /// Takes what the threads have published, from rings that are worth a visit (a ring is taken in
   /// large pieces: a chunk of a few words costs as much as one of thousands) or, with `all`, from
   /// every ring. Whether there was anything.
-  [[nodiscard]] Result<bool> drain(bool all);
+  [[nodiscard]] Result<bool> drain(bool all, Team& team);
 
   /// The process is dead: takes the rest, also what its threads had written and not yet published,
   /// and ends the trace.
-  [[nodiscard]] Status finish();
+  [[nodiscard]] Status finish(Team& team);
 
   /// Lets threads that wait for room look again (the recorder has given up).
   void wake_all();
@@ -44,7 +46,11 @@ class Process {
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
   [[nodiscard]] const std::string& output() const { return output_; }
-  [[nodiscard]] std::uint64_t words() const { return words_; }
+  [[nodiscard]] std::uint64_t words() const {
+    std::uint64_t sum = 0;
+    for (const Ring& ring : rings_) sum += ring.taken;
+    return sum;
+  }
   [[nodiscard]] std::uint64_t threads() const { return threads_; }
   [[nodiscard]] std::uint64_t bytes() const { return writer_ ? writer_->bytes() : 0; }
 
@@ -52,14 +58,19 @@ class Process {
   struct Ring {
     rt::RingHeader* header;
     wire::Word* words;
-    bool seen;  // its present thread has been counted
+    bool seen = false;        // its present thread has been counted
+    std::uint64_t taken = 0;  // words
+    std::optional<Error> error;
   };
 
   [[nodiscard]] rt::ProcessSlot& slot() { return session_->slots[slot_]; }
   [[nodiscard]] Status map_rings();
   [[nodiscard]] Status copy_meta();
-  [[nodiscard]] Status take(Ring& ring, std::uint64_t from, std::uint64_t to);
-  [[nodiscard]] Result<bool> drain(Ring& ring, bool all);
+  [[nodiscard]] bool worthwhile(const Ring& ring, bool all) const;
+  // These two run in several threads, each with a ring and a packer of its own.
+  [[nodiscard]] Status take(Ring& ring, std::uint64_t from, std::uint64_t to,
+                            trace::WordPacker& packer);
+  [[nodiscard]] Status drain(Ring& ring, trace::WordPacker& packer);
 
   std::string folder_;
   std::uint32_t slot_;
@@ -70,8 +81,9 @@ class Process {
   int rings_fd_ = -1;
   int meta_fd_ = -1;
   std::vector<Ring> rings_;
+  std::vector<trace::WordPacker> packers_;  // one for each member of the team
+  std::mutex writing_;                      // guards writer_ while the team works
   std::optional<trace::CaptureWriter> writer_;
-  std::uint64_t words_ = 0;
   std::uint64_t threads_ = 0;
 };
 

@@ -47,6 +47,8 @@ class Recorder {
   std::uint32_t seen_ = 0;
   std::vector<std::unique_ptr<Process>> processes_;
   Summary summary_;
+  // Packing is most of the work, and the program's threads wait while it is behind.
+  Team team_{std::clamp(std::thread::hardware_concurrency(), 1u, 4u)};
 };
 
 void Recorder::give_up(const std::string& file, const Error& error) {
@@ -89,7 +91,7 @@ bool Recorder::work(bool all) {
       continue;
     }
     if (alive) {
-      const Result<bool> drained = process->drain(all);
+      const Result<bool> drained = process->drain(all, team_);
       if (!drained) {
         give_up(process->output(), drained.error());
       } else {
@@ -97,7 +99,7 @@ bool Recorder::work(bool all) {
       }
       continue;
     }
-    if (const Status finished = process->finish(); !finished) {
+    if (const Status finished = process->finish(team_); !finished) {
       give_up(process->output(), finished.error());
     }
     summary_.threads += process->threads();

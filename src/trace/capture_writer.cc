@@ -18,6 +18,15 @@ namespace {
 // Metadata is kept in memory by the reader; a chunk of this size is nothing to it.
 constexpr std::size_t kMetaStep = 1u << 20;
 
+/// Completes a chunk that has its payload behind room for the header.
+void seal(ChunkHeader header, std::span<std::byte> chunk) {
+  const Bytes payload = chunk.subspan(kChunkHeaderBytes);
+  header.stored = static_cast<std::uint32_t>(payload.size());
+  header.payload_checksum = checksum(payload);
+  const auto bytes = make_chunk_header(header);
+  std::copy(bytes.begin(), bytes.end(), chunk.begin());
+}
+
 }  // namespace
 
 Result<CaptureWriter> CaptureWriter::create(const std::string& path, int level) {
@@ -85,34 +94,40 @@ void CaptureWriter::start_chunk() {
 }
 
 Status CaptureWriter::finish_chunk(ChunkHeader header, std::span<std::byte> chunk) {
-  const Bytes payload = chunk.subspan(kChunkHeaderBytes);
-  header.stored = static_cast<std::uint32_t>(payload.size());
-  header.payload_checksum = checksum(payload);
-  const auto bytes = make_chunk_header(header);
-  std::copy(bytes.begin(), bytes.end(), chunk.begin());
+  seal(header, chunk);
+  return packed(chunk);
+}
+
+Status CaptureWriter::packed(Bytes chunk) {
+  if (closed_) return Error{"cannot write words: the recording is closed"};
+  if (failure_) return *failure_;
   if (Status status = write_all(chunk); !status) return status;
   ++chunks_;
   return {};
 }
 
+Bytes WordPacker::pack(std::uint32_t thread, std::uint64_t first,
+                       std::span<const std::uint64_t> words) {
+  // A section as SectionWriter::add_uncompressed makes it, but where the codes are already. zstd
+  // would make a third to a half of them, in a third of the time that encoding took at best and
+  // in three times as much at worst (docs/performance.md): not beside a program that runs.
+  constexpr std::size_t kFront = kChunkHeaderBytes + 4;
+  const std::span<std::byte> chunk = encoder_.encode(words, kFront);
+  const std::size_t codes = chunk.size() - kFront;
+  store(chunk.data() + kChunkHeaderBytes, 4, codes);
+  ChunkHeader header{.type = kWordsChunk, .space = thread};
+  header.raw = static_cast<std::uint32_t>(codes);
+  header.count = static_cast<std::uint32_t>(words.size());
+  header.first = first;
+  seal(header, chunk);
+  return chunk;
+}
+
 Status CaptureWriter::words(std::uint32_t thread, std::uint64_t first,
                             std::span<const std::uint64_t> words) {
-  if (closed_) return Error{"cannot write words: the recording is closed"};
   while (!words.empty()) {
-    if (failure_) return *failure_;
     const auto some = words.first(std::min<std::size_t>(words.size(), kMaxChunkWords));
-    // A section as SectionWriter::add_uncompressed makes it, but where the codes are already. zstd
-    // would make a third to a half of them, in a third of the time that encoding took at best and
-    // in three times as much at worst (docs/performance.md): not beside a program that runs.
-    constexpr std::size_t kFront = kChunkHeaderBytes + 4;
-    const std::span<std::byte> chunk = encoder_.encode(some, kFront);
-    const std::size_t codes = chunk.size() - kFront;
-    store(chunk.data() + kChunkHeaderBytes, 4, codes);
-    ChunkHeader header{.type = kWordsChunk, .space = thread};
-    header.raw = static_cast<std::uint32_t>(codes);
-    header.count = static_cast<std::uint32_t>(some.size());
-    header.first = first;
-    if (Status status = finish_chunk(header, chunk); !status) return status;
+    if (Status status = packed(packer_.pack(thread, first, some)); !status) return status;
     first += some.size();
     words = words.subspan(some.size());
   }

@@ -19,6 +19,18 @@
 
 namespace syndrome::trace {
 
+/// Packs words into whole chunks. Threads that pack beside each other have one each.
+class WordPacker {
+ public:
+  /// The words of a thread from its word number `first` on, at most kMaxChunkWords of them. Good
+  /// until the next call.
+  [[nodiscard]] Bytes pack(std::uint32_t thread, std::uint64_t first,
+                           std::span<const std::uint64_t> words);
+
+ private:
+  WordEncoder encoder_;
+};
+
 class CaptureWriter {
  public:
   /// zstd's level for metadata; words are packed by their own codec alone.
@@ -39,6 +51,8 @@ class CaptureWriter {
   /// the death of this process.
   [[nodiscard]] Status words(std::uint32_t thread, std::uint64_t first,
                              std::span<const std::uint64_t> words);
+  /// A chunk that a WordPacker has made.
+  [[nodiscard]] Status packed(Bytes chunk);
   /// The next bytes of the metadata, cut wherever the caller likes.
   [[nodiscard]] Status meta(std::span<const std::byte> bytes);
   /// Writes the end chunk. Nothing may follow.
@@ -65,7 +79,7 @@ class CaptureWriter {
   std::uint64_t chunks_ = 0;
   std::uint64_t meta_bytes_ = 0;
   SectionWriter sections_;
-  WordEncoder encoder_;
+  WordPacker packer_;
   std::vector<std::byte> chunk_;
 };
 
