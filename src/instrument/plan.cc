@@ -290,18 +290,34 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
   // tells no analysis anything new: whoever could have written it in between has a race with the
   // first access already. (Writing again is recorded: others may have read in between.)
   llvm::SmallVector<Root, 16> covered;
+  std::size_t last = plan.accesses.size();  // the last access of this block, or one behind all
   const auto add = [&](llvm::Instruction& instruction, llvm::Value* pointer, unit::SiteKind kind,
                        llvm::Type* type) {
     const llvm::TypeSize size = layout_.getTypeStoreSize(type);
     if (size.isScalable() || size.isZero()) return;
     const Root root = root_of(pointer, size.getFixedValue(), layout_);
+    // x[i] += 1: the element is read and then written, with nothing in between.
+    const bool element = llvm::isa<llvm::GetElementPtrInst>(root.base);
+    if (element && kind == unit::SiteKind::kWrite && last < plan.accesses.size() &&
+        !covered.empty() && covered.back() == root && !instruction.isVolatile()) {
+      PlannedAccess& before = plan.accesses[last];
+      if (before.kind == unit::SiteKind::kRead && !before.instruction->isVolatile() &&
+          root_of(before.pointer, before.bytes, layout_) == root) {
+        before.kind = unit::SiteKind::kReadWrite;
+        return;
+      }
+    }
     const bool known = llvm::is_contained(covered, root);
     if (known && kind == unit::SiteKind::kRead && !instruction.isVolatile()) return;
+    last = plan.accesses.size();
     plan.accesses.push_back({&instruction, pointer, kind, size.getFixedValue()});
     if (!known) covered.push_back(root);
   };
   for (llvm::Instruction& instruction : block) {
-    if (ends_cover(instruction)) covered.clear();
+    if (ends_cover(instruction)) {
+      covered.clear();
+      last = plan.accesses.size();
+    }
     if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       llvm::Value* pointer = load->getPointerOperand();

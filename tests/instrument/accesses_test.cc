@@ -36,8 +36,8 @@ int h() { int a = counter; g(); counter = counter + 1; return a; }
 )");
   EXPECT_THAT(
       code.function("_Z1fi").accesses(),
-      ElementsAre("read 3:10 counter (4)", "write 3:10 counter (4)", "read 4:12 table[] (4)",
-                  "write 4:12 table[] (4)", "read 5:13 other (4)", "write 5:11 counter (4)"));
+      ElementsAre("read 3:10 counter (4)", "write 3:10 counter (4)", "readwrite 4:12 table[] (4)",
+                  "read 5:13 other (4)", "write 5:11 counter (4)"));
   // A call, which may synchronize, stands between.
   EXPECT_THAT(
       code.function("_Z1hv").accesses(),
