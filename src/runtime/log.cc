@@ -196,6 +196,14 @@ bool wait_for_room(std::uint64_t wanted) {
 }
 
 void signal_enter(SignalFrame& frame) {
+  if (tls.handlers++ == 0) {
+    tls.handlers_from = tls.frames;
+    tls.handlers_held = tls.held;
+  }
+  if (tls.state == ThreadState::kOn && tls.busy != 0 && tls.exact == nullptr &&
+      tls.whole == nullptr) {
+    tls.whole = __syndrome_thread.cursor;
+  }
   frame.window = __syndrome_thread;
   frame.held = tls.held;
   frame.recorded = tls.state == ThreadState::kOn && tls.busy == 0;
@@ -223,7 +231,9 @@ void signal_enter(SignalFrame& frame) {
 }
 
 void signal_leave(const SignalFrame& frame) {
+  if (tls.handlers != 0) --tls.handlers;
   if (!frame.recorded) {
+    if (tls.whole == frame.window.cursor) tls.whole = nullptr;
     __syndrome_thread = frame.window;
     tls.held = frame.held;
     if (frame.unborn) tls.state = ThreadState::kNew;
@@ -243,6 +253,29 @@ void signal_leave(const SignalFrame& frame) {
   __syndrome_thread.inside = frame.window.inside;
 }
 
+void leave_handlers() {
+  tls.handlers = 0;
+  __syndrome_thread.inside = 0;
+  tls.busy = 0;
+  tls.held = 0;
+  if (tls.handlers_held != 0 && tls.handlers_held != ~0u) unlock_shard(tls.handlers_held - 1);
+  wire::Word* const whole = tls.whole;
+  tls.whole = nullptr;
+  if (whole == nullptr || tls.state != ThreadState::kOn) return;
+  // The record that was interrupted is written over. When it was the step to the next line that
+  // was, that is done again, or its rest.
+  wire::Word* const line = tls.words + (tls.line & (process.ring_words - 1));
+  cursor() = whole;
+  if (whole == line + wire::kLineWords) {
+    ++tls.busy;
+    (void)next_line(true);
+    --tls.busy;
+  } else if (whole <= line || whole > line + wire::kLineWords) {
+    line[0] = wire::time(read_counter());
+    cursor() = line + 1;
+  }
+}
+
 void fork_prepare() {
   release_exact();
 }
@@ -256,6 +289,8 @@ void fork_child() {
   tls.busy = 0;
   tls.held = 0;
   tls.held_exact = 0;
+  tls.handlers_held = 0;
+  tls.whole = nullptr;
   thread_count.store(0, std::memory_order_relaxed);
   reset_shards();
   if (!was_recorded) {

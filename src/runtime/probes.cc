@@ -126,7 +126,9 @@ PROBE std::uint64_t __syndrome_frame() {
 }
 
 PROBE void __syndrome_resume(std::uint64_t frame) {
-  if (frame == 0 || !recording()) return;
+  if (frame == 0) return;
+  if (tls.handlers != 0 && frame <= tls.handlers_from) leave_handlers();
+  if (!recording()) return;
   append(wire::control(wire::Control::kResume, frame << 4, 0));
 }
 

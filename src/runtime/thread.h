@@ -35,7 +35,12 @@ struct Thread {
   std::uint32_t held;        // 1 + shard held by an atomic that is going on; 0: none
   std::uint32_t held_exact;  // 1 + shard held for the access after the last probe; 0: none
   std::uint64_t frames;      // numbers given by __syndrome_frame
-  wire::Word* last_load;     // where the cursor was after the last atomic load …
+  // For handlers that are left by longjmp, and so never come to signal_leave().
+  std::uint32_t handlers;       // that are running
+  std::uint64_t handlers_from;  // frames when the outermost began
+  std::uint32_t handlers_held;  // held when it began
+  wire::Word* whole;            // the cursor before the record that one has interrupted; null: none
+  wire::Word* last_load;        // where the cursor was after the last atomic load …
   std::uintptr_t last_load_address;
   std::uint64_t last_load_version;  // … and the version of its shard then
 };
@@ -95,6 +100,9 @@ void release_ring();
 [[nodiscard]] wire::Word* room(unsigned count);
 void appended(unsigned count);
 void append(wire::Word word);
+
+/// In a frame that was there before the outermost handler: all of them were left by longjmp.
+void leave_handlers();
 
 /// Releases what held_exact says.
 void release_exact_slow();
