@@ -338,6 +338,7 @@ class Instrumenter {
     const auto size = [&](llvm::Type* type) {
       return bytes = layout.getTypeStoreSize(type).getFixedValue();
     };
+    if (llvm::Value* count = what_of_count(at, atomic)) return count;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&atomic)) {
       const bool guard =
           load->getPointerOperand()->stripPointerCasts()->getName().starts_with("_ZGV");
@@ -361,6 +362,20 @@ class Instrumenter {
                                               order_of(exchange->getFailureOrdering()))));
     }
     return what_of_call(at, llvm::cast<llvm::CallInst>(atomic), bytes);
+  }
+
+  // The owners of a shared_ptr, as the library counts them: whoever lets go comes before the last
+  // one to do so, and nobody else waits for anybody.
+  llvm::Value* what_of_count(llvm::IRBuilder<>& at, llvm::Instruction& atomic) {
+    const llvm::StringRef function = atomic.getFunction()->getName();
+    if (function.starts_with("_ZNSt16_Sp_counted_base") ||
+        function.contains("9__gnu_cxx12__atomic_add")) {
+      return at.getInt32(what(wire::Sync::kOrdered, 4, 0));
+    }
+    if (!function.contains("9__gnu_cxx18__exchange_and_add")) return nullptr;
+    llvm::Value* last = at.CreateICmpEQ(&atomic, llvm::ConstantInt::get(atomic.getType(), 1));
+    return at.CreateSelect(last, at.getInt32(what(wire::Sync::kHappensAfter, 4, 0)),
+                           at.getInt32(what(wire::Sync::kHappensBefore, 4, 0)));
   }
 
   llvm::Value* what_of_call(llvm::IRBuilder<>& at, llvm::CallInst& call, std::uint64_t& bytes) {

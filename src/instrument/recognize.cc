@@ -9,6 +9,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/EscapeEnumerator.h>
 
 #include <string>
 
@@ -236,6 +237,19 @@ class Announcer {
   llvm::Module& module_;
 };
 
+/// std::lock tries and lets go again until it has all. What it had meanwhile protects nothing: only
+/// what it has in the end is recorded.
+void announce_locks(llvm::Function& function) {
+  const auto call = [&function](llvm::IRBuilder<>& at, const char* name) {
+    at.CreateCall(function.getParent()->getOrInsertFunction(name, at.getVoidTy()))
+        ->setDoesNotThrow();
+  };
+  llvm::IRBuilder<> begin(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+  call(begin, abi::kLocksBegin);
+  llvm::EscapeEnumerator exits(function, "syndrome.unwind", function.hasPersonalityFn());
+  while (llvm::IRBuilder<>* at = exits.Next()) call(*at, abi::kLocksEnd);
+}
+
 }  // namespace
 
 Synchronizes synchronizes(const llvm::Function& function) {
@@ -268,7 +282,11 @@ bool is_internal(const llvm::Function& function) {
 void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain) {
   llvm::SmallVector<llvm::Function*, 16> internal;
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && is_internal(function)) internal.push_back(&function);
+    if (function.isDeclaration()) continue;
+    if (is_internal(function)) internal.push_back(&function);
+    if (starts_with_any(std_name(function), {"std::lock<", "std::try_lock<"})) {
+      announce_locks(function);
+    }
   }
   if (internal.empty()) return;
   PlainCopies copies(plain);

@@ -28,6 +28,23 @@ void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, 
   appended(4 + extra);
 }
 
+/// Whether the event is one that only std::lock's end will show, or that nobody will see.
+bool defer(wire::Sync kind, std::uintptr_t object) {
+  if (kind == wire::Sync::kAcquire || kind == wire::Sync::kAcquireShared) {
+    if (tls.deferred == sizeof(tls.locks) / sizeof(tls.locks[0])) return false;
+    tls.locks[tls.deferred++] = {object, kind};
+    return true;
+  }
+  if (kind != wire::Sync::kRelease && kind != wire::Sync::kReleaseShared) return false;
+  for (std::uint32_t i = tls.deferred; i > 0; --i) {
+    if (tls.locks[i - 1].object != object) continue;
+    for (; i < tls.deferred; ++i) tls.locks[i - 1] = tls.locks[i];
+    --tls.deferred;
+    return true;
+  }
+  return false;
+}
+
 void append_range(const void* address, std::size_t length, bool write, std::uint32_t site,
                   bool site_is_call) {
   // A function of the C library may have slept, for another process or for a thread at the other
@@ -90,6 +107,7 @@ bool recording() {
 }
 
 void sync(wire::Sync kind, std::uintptr_t object) {
+  if (tls.deferring != 0 && defer(kind, object)) return;
   release_exact();
   append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
               __syndrome_thread.call);

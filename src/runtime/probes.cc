@@ -151,6 +151,18 @@ PROBE void __syndrome_happens_after(const void* o) {
   record(wire::Sync::kHappensAfter, o);
 }
 
+PROBE void __syndrome_locks_begin() {
+  ++tls.deferring;
+}
+PROBE void __syndrome_locks_end() {
+  if (tls.deferring == 0 || --tls.deferring != 0) return;
+  const std::uint32_t count = tls.deferred;
+  tls.deferred = 0;
+  for (std::uint32_t i = 0; i < count && recording(); ++i) {
+    rt::sync(tls.locks[i].kind, tls.locks[i].object);
+  }
+}
+
 PROBE void __syndrome_block_begin(std::uint32_t kind, const char* label) {
   if (recording()) rt::sync(wire::Sync::kBlockBegin, label_number(label), kind);
 }

@@ -63,6 +63,11 @@ void __syndrome_barrier_leave(const void* barrier);
 void __syndrome_post(const void* semaphore);
 void __syndrome_wait(const void* semaphore);
 
+/// Around std::lock and std::try_lock: of the locks that are taken in between, those that are still
+/// held at the end are recorded, then.
+void __syndrome_locks_begin();
+void __syndrome_locks_end();
+
 /// A scoped block (syndrome/syndrome.h). `kind`: wire::Block.
 void __syndrome_block_begin(std::uint32_t kind, const char* label);
 void __syndrome_block_end(std::uint32_t kind, const char* label);

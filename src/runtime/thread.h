@@ -34,7 +34,15 @@ struct Thread {
   wire::Word* exact;
   std::uint32_t held;        // 1 + shard held by an atomic that is going on; 0: none
   std::uint32_t held_exact;  // 1 + shard held for the access after the last probe; 0: none
-  std::uint64_t frames;      // numbers given by __syndrome_frame
+  // Locks that std::lock has taken and not let go again (__syndrome_locks_begin).
+  struct Taken {
+    std::uintptr_t object;
+    wire::Sync kind;
+  };
+  std::uint32_t deferring;
+  std::uint32_t deferred;
+  Taken locks[8];
+  std::uint64_t frames;  // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
   std::uint32_t handlers;       // that are running
   std::uint64_t handlers_from;  // frames when the outermost began
