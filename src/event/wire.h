@@ -15,8 +15,8 @@
 // how many bytes, where in the source, the variable's name) stands in the unit (event/unit.h) of
 // the function.
 //
-// Words come in lines of 32, aligned. The first word of a line is a kTime, and there may be others; no
-// record crosses from a line into the next (what is left of a line is filled with kPad).
+// Words come in lines of 32, aligned. The first word of a line is a kTime, and there may be others;
+// no record crosses from a line into the next (what is left of a line is filled with kPad).
 
 #pragma once
 
