@@ -10,6 +10,7 @@
 #include "runtime/probes.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
+#include "runtime/text.h"
 #include "runtime/thread.h"
 
 extern "C" char** environ;
@@ -48,24 +49,6 @@ char session_folder[kMaxPath];  // empty: none
 struct Path {
   char text[kMaxPath + 32];
 };
-
-char* append_text(char* to, const char* text) {
-  while (*text != 0) *to++ = *text++;
-  *to = 0;
-  return to;
-}
-
-char* append_number(char* to, std::uint64_t number) {
-  char digits[24];
-  int count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number != 0);
-  while (count > 0) *to++ = digits[--count];
-  *to = 0;
-  return to;
-}
 
 /// The session's file "NAME", or "SLOT.NAME".
 Path path_of(const char* name, bool of_process) {

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "runtime/sys.h"
+#include "runtime/text.h"
 #include "runtime/thread.h"
 
 namespace syndrome::rt {
@@ -22,17 +23,8 @@ std::int64_t processor_time(std::uint32_t tid) {
 
 /// Whether a thread sleeps in a system call. Between a probe and its access there is none.
 bool sleeps(std::uint32_t tid) {
-  char path[64] = "/proc/self/task/";
-  char* end = path + 16;
-  char digits[12];
-  int count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + tid % 10);
-    tid /= 10;
-  } while (tid != 0);
-  while (count > 0) *end++ = digits[--count];
-  for (const char* tail = "/stat"; *tail != 0; ++tail) *end++ = *tail;
-  *end = 0;
+  char path[64];
+  append_text(append_number(append_text(path, "/proc/self/task/"), tid), "/stat");
   const int fd = sys::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return true;
   char text[512];
