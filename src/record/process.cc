@@ -46,14 +46,16 @@ Process::~Process() {
   }
 }
 
-Status Process::open() {
+Status Process::open(const Output& file) {
   const std::string base = fmt::format("{}/{}.", folder_, slot_);
   rings_fd_ = ::open((base + "rings").c_str(), O_RDWR | O_CLOEXEC);
   meta_fd_ = ::open((base + "meta").c_str(), O_RDONLY | O_CLOEXEC);
   if (rings_fd_ < 0 || meta_fd_ < 0) {
     return Error{fmt::format("cannot open {}*: {}", base, system_text(errno))};
   }
-  Result<trace::CaptureWriter> writer = trace::CaptureWriter::create(output_);
+  const int fd = file.duplicate();
+  if (fd < 0) return Error{fmt::format("cannot be written: {}", system_text(errno))};
+  Result<trace::CaptureWriter> writer = trace::CaptureWriter::adopt(fd);
   if (!writer) return writer.error();
   writer_.emplace(std::move(*writer));
   return {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "event/result.h"
+#include "record/output.h"
 #include "record/team.h"
 #include "runtime/session.h"
 #include "trace/capture_writer.h"
@@ -18,15 +19,15 @@ namespace syndrome::record {
 
 class Process {
  public:
-  /// Process number `slot` of the session whose files are in `folder`; its trace goes to `output`.
-  /// The caller makes sure that the slot has a pid.
+  /// Process number `slot` of the session whose files are in `folder`; its trace goes to the file
+  /// that is called `output`. The caller makes sure that the slot has a pid.
   Process(std::string folder, std::uint32_t slot, rt::SessionHeader& session, std::string output);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Creates the trace.
-  [[nodiscard]] Status open();
+  /// Begins the trace in `file`, in place of what was there.
+  [[nodiscard]] Status open(const Output& file);
 
   /// Takes what the threads have published, from rings that are worth a visit (a ring is taken in
   /// large pieces: a chunk of a few words costs as much as one of thousands) or, with `all`, from

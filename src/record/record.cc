@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "record/output.h"
 #include "record/recorder.h"
 #include "record/session.h"
 
@@ -76,16 +77,6 @@ void forward_signals() {
   ::_exit(error == ENOENT ? 127 : 126);
 }
 
-/// Whether the trace could be written. The file is made by the first process that is recorded.
-Status may_write(const std::string& path) {
-  const bool there = ::access(path.c_str(), F_OK) == 0;
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) return Error{"cannot be written: " + system_text(errno)};
-  ::close(fd);
-  if (!there) ::unlink(path.c_str());
-  return {};
-}
-
 struct Recording {
   Session session;
   pid_t recorder;
@@ -94,13 +85,14 @@ struct Recording {
 };
 
 /// Starts the recorder, or says why not.
-Result<Recording> start(const Options& options) {
-  if (const Status writable = may_write(options.output); !writable) return writable.error();
+Result<Recording> start(const Options& options, Output file) {
   Result<Session> session = Session::create(options.buffer / sizeof(wire::Word), options.order);
-  if (!session) return session.error();
+  if (!session) {
+    file.remove_unused(options.output);
+    return session.error();
+  }
   const std::optional<Pipe> ended = make_pipe();
   const std::optional<Pipe> report = make_pipe();
-  const std::string absolute = options.output;
   const pid_t pid = ended && report ? ::fork() : -1;
   if (pid < 0) {
     const int error = errno;
@@ -111,6 +103,7 @@ Result<Recording> start(const Options& options) {
       ::close(pipe->write);
     }
     session->remove();
+    file.remove_unused(options.output);
     return Error{fmt::format("the recorder cannot be started: {}", system_text(error))};
   }
   if (pid == 0) {
@@ -131,7 +124,7 @@ Result<Recording> start(const Options& options) {
       files.rlim_cur = files.rlim_max;
       ::setrlimit(RLIMIT_NOFILE, &files);
     }
-    run_recorder(*session, absolute, ended->read, report->write);
+    run_recorder(*session, options.output, std::move(file), ended->read, report->write);
     session->remove();
     ::_exit(0);
   }
@@ -184,7 +177,14 @@ int wait_for(pid_t pid, Recording* recording) {
 int record(const Options& options) {
   // A trace that may not grow any further (ulimit -f) is an error of a write, not our end.
   void (*const on_file_size)(int) = ::signal(SIGXFSZ, SIG_IGN);
-  Result<Recording> recording = start(options);
+  Result<Output> file = Output::claim(options.output);
+  if (file && !file->other().empty()) {
+    complain(fmt::format(
+        "{} is being written by {}; wait for its end, or record into another file with -o",
+        options.output, file->other()));
+    return 2;
+  }
+  Result<Recording> recording = file ? start(options, std::move(*file)) : file.error();
   if (!recording) {
     complain(fmt::format("{}: {}; the program runs unrecorded", options.output,
                          recording.error().message));

@@ -20,7 +20,8 @@ struct Options {
 };
 
 /// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
-/// as shells have it. Messages go to standard error.
+/// as shells have it; 2, without running it, when another recording writes to
+/// the output. Messages go to standard error.
 [[nodiscard]] int record(const Options& options);
 
 }  // namespace syndrome::record

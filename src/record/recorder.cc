@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "record/process.h"
@@ -25,13 +27,18 @@ void complain(const std::string& message) {
 
 class Recorder {
  public:
-  Recorder(Session& session, std::string output, int ended, int report)
-      : session_(session), output_(std::move(output)), ended_(ended), report_(report) {}
+  Recorder(Session& session, std::string output, Output file, int ended, int report)
+      : session_(session),
+        output_(std::move(output)),
+        file_(std::move(file)),
+        ended_(ended),
+        report_(report) {}
 
   void run();
 
  private:
   void discover();
+  [[nodiscard]] Result<Output> claim(std::uint32_t pid, std::string& name);
   [[nodiscard]] bool work(bool all);
   void give_up(const std::string& file, const Error& error);
   void sleep();
@@ -40,6 +47,8 @@ class Recorder {
 
   Session& session_;
   std::string output_;
+  Output file_;                  // until the first process comes
+  std::set<std::string> names_;  // of the other processes' traces
   int ended_;
   int report_;
   bool told_ = false;
@@ -61,6 +70,29 @@ void Recorder::give_up(const std::string& file, const Error& error) {
   for (const auto& process : processes_) process->wake_all();
 }
 
+/// The file for the trace of another process, and its name.
+Result<Output> Recorder::claim(std::uint32_t pid, std::string& name) {
+  if (summary_.processes == 0) {
+    name = output_;
+    // A script may have cleared away what was there before it started the program.
+    if (file_.is_at(output_)) return std::exchange(file_, Output());
+    Result<Output> again = Output::claim(output_);
+    if (again && !again->other().empty()) {
+      return Error{fmt::format("is being written by {}", again->other())};
+    }
+    return again;
+  }
+  const std::string base = fmt::format("{}.{}", output_, pid);
+  for (unsigned number = 1;; ++number) {
+    name = number == 1 ? base : fmt::format("{}.{}", base, number);
+    if (names_.contains(name)) continue;
+    Result<Output> file = Output::claim(name);
+    if (file && !file->other().empty()) continue;
+    names_.insert(name);
+    return file;
+  }
+}
+
 void Recorder::discover() {
   rt::SessionHeader& header = session_.header();
   const std::uint32_t count =
@@ -68,11 +100,11 @@ void Recorder::discover() {
   // In order: who comes first gets the plain name.
   while (seen_ < count && header.slots[seen_].pid.load(std::memory_order_acquire) != 0) {
     const std::uint32_t pid = header.slots[seen_].pid.load(std::memory_order_relaxed);
-    const std::string output =
-        summary_.processes == 0 ? output_ : fmt::format("{}.{}", output_, pid);
+    std::string output;
+    const Result<Output> file = claim(pid, output);
     auto process = std::make_unique<Process>(session_.folder(), seen_++, header, output);
     ++summary_.processes;
-    if (Status opened = process->open(); !opened) {
+    if (Status opened = file ? process->open(*file) : file.error(); !opened) {
       give_up(output, opened.error());
       continue;
     }
@@ -130,6 +162,11 @@ bool Recorder::program_ended() {
 
 void Recorder::tell() {
   told_ = true;
+  // Before anyone hears of it, who may want to record into the same file at once.
+  if (summary_.processes == 0) {
+    file_.remove_unused(output_);
+    file_ = Output();
+  }
   summary_.running = static_cast<std::uint32_t>(processes_.size());
   [[maybe_unused]] const ssize_t written = ::write(report_, &summary_, sizeof(summary_));
   ::close(report_);
@@ -160,8 +197,8 @@ void Recorder::run() {
 
 }  // namespace
 
-void run_recorder(Session& session, const std::string& output, int ended, int report) {
-  Recorder(session, output, ended, report).run();
+void run_recorder(Session& session, const std::string& output, Output file, int ended, int report) {
+  Recorder(session, output, std::move(file), ended, report).run();
 }
 
 }  // namespace syndrome::record

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "record/output.h"
 #include "record/session.h"
 
 namespace syndrome::record {
@@ -23,9 +24,10 @@ struct Summary {
   std::uint64_t bytes = 0;  // of all traces
 };
 
-/// Runs until every recorded process has ended. The first one's trace is `output`, the others'
-/// `output`.PID. When `ended` (a pipe) is closed at its other end, the program is over: then a
-/// Summary is written to `report`.
-void run_recorder(Session& session, const std::string& output, int ended, int report);
+/// Runs until every recorded process has ended. The first one's trace is `output`, of which `file`
+/// is the claim; the others' are `output`.PID, or `output`.PID.2 and so on where that one is
+/// another's: of this recording (numbers of processes come again) or of one beside it. When `ended`
+/// (a pipe) is closed at its other end, the program is over: then a Summary is written to `report`.
+void run_recorder(Session& session, const std::string& output, Output file, int ended, int report);
 
 }  // namespace syndrome::record

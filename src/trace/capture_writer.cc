@@ -35,7 +35,15 @@ Result<CaptureWriter> CaptureWriter::create(const std::string& path, int level) 
     fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) return Error{fmt::format("cannot create: {}", std::strerror(errno))};
+  return adopt(fd, level);
+}
+
+Result<CaptureWriter> CaptureWriter::adopt(int fd, int level) {
   CaptureWriter writer(fd, level);
+  struct stat info{};
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ::ftruncate(fd, 0) != 0) {
+    return Error{fmt::format("cannot empty: {}", std::strerror(errno))};
+  }
   if (Status status = writer.write_all(make_file_header()); !status) return status.error();
   return writer;
 }

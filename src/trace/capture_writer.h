@@ -39,6 +39,8 @@ class CaptureWriter {
   /// Creates the file, or empties it. An error that says why not (without the path).
   [[nodiscard]] static Result<CaptureWriter> create(const std::string& path,
                                                     int level = kDefaultLevel);
+  /// The same on a file that is open for writing, which is emptied and closed in the end.
+  [[nodiscard]] static Result<CaptureWriter> adopt(int fd, int level = kDefaultLevel);
 
   CaptureWriter(CaptureWriter&& other) noexcept;
   CaptureWriter& operator=(CaptureWriter&& other) noexcept;

@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 struct Recording {
   trace::CaptureIndex index;
@@ -212,6 +213,66 @@ TEST_F(Record, AForkedChildHasATraceOfItsOwn) {
   const std::string child = shell_.run("ls run.syn.*").out;
   ASSERT_FALSE(child.empty());
   EXPECT_GT(load(path(child.substr(0, child.size() - 1))).index.words, 0u);
+}
+
+TEST_F(Record, TwoRecordingsDoNotWriteToOneFile) {
+  const test::Outcome outcome = shell_.run(
+      "syndrome record -o run.syn -- " EMITTER
+      " count 2 100000000000 progress & r=$!; while ! [ -s progress ]; do sleep 0.01; done;"
+      " ln -s run.syn other; echo first $r; syndrome record -o other -- touch ran; echo code $?;"
+      " pkill -9 -P $r -x emitter; wait $r; test -e ran && echo it ran");
+  const std::string first = outcome.out.substr(6, outcome.out.find('\n') - 6);
+  EXPECT_THAT(outcome.out, HasSubstr("code 2"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("it ran")));
+  EXPECT_THAT(outcome.err, HasSubstr("other is being written by process " + first +
+                                     " (`syndrome record -o run.syn -- "));
+  EXPECT_THAT(outcome.err, HasSubstr("record into another file"));
+  const Recording recording = load(path());
+  EXPECT_TRUE(recording.index.complete);
+  EXPECT_GT(recording.index.words, 1000u);
+  // It is free at once, also after a recording that found nothing to record.
+  EXPECT_EQ(shell_
+                .run("set -e; for i in 1 2 3 4 5; do syndrome record -o run.syn -- " EMITTER
+                     " exit 0; syndrome record -o run.syn -- true; done")
+                .code,
+            0);
+}
+
+TEST_F(Record, AProgramThatOutlivesItsRecordKeepsItsFile) {
+  const test::Outcome outcome = shell_.run(
+      "syndrome record -o run.syn -- " EMITTER
+      " count 2 100000000000 progress & r=$!; while ! [ -s progress ]; do sleep 0.01; done;"
+      " p=$(pgrep -P $r -x emitter); kill -9 $r; wait $r;"
+      " syndrome record -o run.syn -- true; echo code $?; kill -9 $p;"
+      " for i in $(seq 50); do syndrome record -o run.syn -- true 2>/dev/null && break; sleep 0.1;"
+      " done");
+  EXPECT_THAT(outcome.out, HasSubstr("code 2"));
+  EXPECT_THAT(outcome.err, HasSubstr("which has ended"));
+  EXPECT_TRUE(load(path()).index.complete);
+}
+
+TEST_F(Record, AChildDoesNotWriteToWhatAnotherRecordingWrites) {
+  // The child's number is known before it runs: a shell's own.
+  const test::Outcome outcome = shell_.run(
+      "syndrome record -o run.syn -- sh -c '" EMITTER
+      " exit 0; sh -c \"echo \\$\\$ >pid; while ! [ -e taken ]; do sleep 0.01; done; exec " EMITTER
+      " exit 0\"' & r=$!; while ! [ -s pid ]; do sleep 0.01; done; p=$(cat pid);"
+      " syndrome record -o run.syn.$p -- " EMITTER
+      " count 1 100000000000 progress & s=$!; while ! [ -s progress ]; do sleep 0.01; done;"
+      " touch taken; wait $r; echo code $?; pkill -9 -P $s -x emitter; wait $s;"
+      " mv run.syn.$p second; mv run.syn.$p.2 child");
+  EXPECT_THAT(outcome.out, HasSubstr("code 0")) << outcome.err;
+  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_TRUE(load(path("second")).index.complete);
+  EXPECT_GT(load(path("second")).index.words, 1000u);
+  EXPECT_TRUE(load(path("child")).index.complete);
+}
+
+TEST_F(Record, AScriptMayClearAwayTheTraceBefore) {
+  ASSERT_EQ(
+      shell_.run("syndrome record -o run.syn -- sh -c 'rm -f run.syn; " EMITTER " exit 0'").code,
+      0);
+  EXPECT_TRUE(load(path()).index.complete);
 }
 
 TEST_F(Record, AFolderThatCannotBeWrittenCostsOnlyTheTrace) {
