@@ -180,6 +180,12 @@ class Run {
           "spec, line {}, column {}: {} = \"{}\" matches nothing in "
           "this trace",
           entry.line, entry.column, entry.list, entry.entry);
+      if (entry.merged) {
+        warning +=
+            ". Its code ran as part of its callers: so are small functions that only read, from "
+            "-O1 on, and inlined ones in fast mode. Name a caller, mark the function "
+            "SYNDROME_ATOMIC, or build with -fno-inline or -O0";
+      }
       if (!entry.nearest.empty()) {
         warning += fmt::format("; nearest: {}", fmt::join(entry.nearest, ", "));
       }

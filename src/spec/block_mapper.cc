@@ -1,6 +1,7 @@
 #include "spec/block_mapper.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "spec/nearest.h"
@@ -38,6 +39,17 @@ template <class T>
   return best;
 }
 
+/// What stands behind the line of a site: "Account::get" in "src/bank.cc:12:5 Account::get".
+[[nodiscard]] std::string_view function_of(std::string_view site) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (std::size_t at = site.find(':'); at != std::string_view::npos; at = site.find(':', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < site.size() && is_digit(site[end])) ++end;
+    if (end > at + 1 && end < site.size() && site[end] == ' ') return site.substr(end + 1);
+  }
+  return {};
+}
+
 }  // namespace
 
 BlockMapper::BlockMapper(Options options) : options_(options) {
@@ -72,6 +84,7 @@ void BlockMapper::map(Event& event, const Names& names) {
   };
   switch (event.kind) {
     case EventKind::kEnter:
+      functions_ = true;
       open.functions.push_back((decide(event.label(), names) & kIsBlock) != 0);
       if (open.functions.back()) event.kind = EventKind::kBegin;
       break;
@@ -119,6 +132,38 @@ std::uint8_t BlockMapper::decide(LabelId label, const Names& names) {
   return decision;
 }
 
+/// Where a function is entered, its name is a label. So one that only sites name is part of those
+/// functions that it is called from: the compiler has put it there.
+bool BlockMapper::is_merged(const Pattern& pattern, const Names& names) const {
+  if (!functions_) return false;
+  const auto any = [](const StringTable& table, auto matches) {
+    for (std::size_t i = 1; i < table.size(); ++i) {
+      if (matches(table[i])) return true;
+    }
+    return false;
+  };
+  // Sites name functions without their parameters.
+  std::optional<Pattern> spoken;
+  if (!pattern.is_regex() && pattern.text().find('(') != std::string::npos) {
+    Result<Pattern> parsed = Pattern::parse(spoken_name(pattern.text()));
+    if (!parsed) return false;
+    spoken.emplace(std::move(*parsed));
+    // Another overload than the one that was meant.
+    if (any(names.table(Space::kLabel),
+            [&](std::string_view label) { return spoken->matches(forms_of(label)); })) {
+      return false;
+    }
+  }
+  const Pattern& wanted = spoken ? *spoken : pattern;
+  std::string_view last;  // neighbours often have the same function
+  return any(names.table(Space::kSite), [&](std::string_view site) {
+    const std::string_view function = function_of(site);
+    if (function.empty() || function == last) return false;
+    last = function;
+    return wanted.matches(forms_of(function));
+  });
+}
+
 std::vector<Unmatched> BlockMapper::unmatched(const Names& names) {
   const StringTable& labels = names.table(Space::kLabel);
   // Labels that no batch has shown yet (reading may have stopped early) count as well.
@@ -130,8 +175,13 @@ std::vector<Unmatched> BlockMapper::unmatched(const Names& names) {
   for (const Tracked& tracked : entries_) {
     if (tracked.matched) continue;
     const Pattern& pattern = tracked.entry->pattern;
-    Unmatched unmatched{
-        tracked.list, pattern.text(), tracked.entry->line, tracked.entry->column, {}};
+    Unmatched unmatched{tracked.list, pattern.text(), tracked.entry->line, tracked.entry->column,
+                        {},           false};
+    unmatched.merged = is_merged(pattern, names);
+    if (unmatched.merged) {
+      result.push_back(std::move(unmatched));
+      continue;
+    }
     // What a regular expression was meant to match, nobody knows.
     if (!pattern.is_regex()) {
       const std::string_view entry = pattern.text();

@@ -31,6 +31,7 @@ struct Unmatched {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   std::vector<std::string> nearest;  // labels of the trace, nearest first; at most 3
+  bool merged = false;  // there is code of such a function, as a part of others (docs/capture.md)
 };
 
 class BlockMapper {
@@ -73,9 +74,11 @@ class BlockMapper {
 
   void map(Event& event, const Names& names);
   [[nodiscard]] std::uint8_t decide(LabelId label, const Names& names);
+  [[nodiscard]] bool is_merged(const Pattern& pattern, const Names& names) const;
 
   Options options_;
   bool idle_;
+  bool functions_ = false;               // the trace has functions
   std::vector<Tracked> entries_;         // of the three lists
   std::vector<std::uint8_t> decisions_;  // by label
   std::vector<Open> open_;               // by thread

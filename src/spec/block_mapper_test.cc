@@ -230,6 +230,32 @@ TEST(BlockMapper, EntriesThatMatchNothingAreListedWithTheNearestNames) {
   EXPECT_THAT(unmatched[4].nearest, IsEmpty());
 }
 
+TEST(BlockMapper, AFunctionThatOnlySitesNameIsPartOfItsCallers) {
+  const Spec spec = spec_of(
+      "[blocks]\natomic = ['Account::get', 'get() const', 're:::get$', 'Account::put(int)', "
+      "'bank.cc']");
+  Builder trace;
+  trace.enter("look()").enter("Account::put(long)");
+  trace.names.table(Space::kSite).append("my src/bank.cc:12:5 Account::get");
+  trace.names.table(Space::kSite).append("my src/bank.cc:14 Account::put");
+  BlockMapper mapper({.spec = &spec});
+  (void)trace.mapped(mapper);
+  const std::vector<Unmatched> unmatched = mapper.unmatched(trace.names);
+  ASSERT_EQ(unmatched.size(), 5U);
+  EXPECT_TRUE(unmatched[0].merged);
+  EXPECT_TRUE(unmatched[1].merged);
+  EXPECT_TRUE(unmatched[2].merged);
+  EXPECT_FALSE(unmatched[3].merged) << "another overload has run, as a function";
+  EXPECT_THAT(unmatched[3].nearest, ElementsAre("Account::put(long)"));
+  EXPECT_FALSE(unmatched[4].merged);
+
+  BlockMapper without_functions({.spec = &spec});
+  trace.events.clear();
+  trace.begin("block");
+  (void)trace.mapped(without_functions);
+  EXPECT_FALSE(without_functions.unmatched(trace.names)[0].merged);
+}
+
 TEST(BlockMapper, NearestNamesAreAtMostThreeNearestFirst) {
   const Spec spec = spec_of("[blocks]\natomic = ['update_cache']");
   BlockMapper mapper({.spec = &spec});
