@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "spec/nearest.h"
+#include "spec/user_file.h"
 
 namespace syndrome::spec {
 namespace {
@@ -62,16 +60,6 @@ template <class... Args>
     case toml::node_type::boolean: return "a boolean";
     default: return "a date or time";
   }
-}
-
-/// A user's text inside a message: shortened, without control characters.
-[[nodiscard]] std::string quoted(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  std::string shown;
-  for (const char c : text.substr(0, kShown)) {
-    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  }
-  return fmt::format("'{}{}'", shown, text.size() > kShown ? "…" : "");
 }
 
 /// Refuses what toml++ would parse and then die of (kMaxDotsInLine). Knows just enough of TOML to
@@ -305,15 +293,9 @@ Result<Spec> parse_spec(std::string_view text) {
 }
 
 Result<Spec> read_spec(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{fmt::format("cannot open: {}", std::strerror(errno))};
-  std::string text(kMaxSpecBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) {
-    return Error{fmt::format("cannot read: {}", std::strerror(errno))};
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_spec(text);
+  const Result<std::string> text = read_user_file(path, kMaxSpecBytes);
+  if (!text) return text.error();
+  return parse_spec(*text);
 }
 
 }  // namespace syndrome::spec

@@ -1,0 +1,32 @@
+#include "spec/user_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace syndrome::spec {
+
+Result<std::string> read_user_file(const std::string& path, std::size_t most) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{fmt::format("cannot open: {}", std::strerror(errno))};
+  std::string text(most + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || (file.fail() && !file.eof())) {
+    return Error{fmt::format("cannot read: {}", std::strerror(errno))};
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  std::string shown;
+  for (const char c : text.substr(0, kShown)) {
+    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+  }
+  return fmt::format("'{}{}'", shown, text.size() > kShown ? "…" : "");
+}
+
+}  // namespace syndrome::spec
