@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "check/atomicity/aerodrome_literal.h"
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

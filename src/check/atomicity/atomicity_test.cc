@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "check/atomicity/oracle.h"
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

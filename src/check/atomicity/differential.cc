@@ -11,9 +11,9 @@
 #include "check/atomicity/evidence.h"
 #include "check/atomicity/oracle.h"
 #include "check/atomicity/reach.h"
-#include "check/atomicity/shrink.h"
 #include "check/atomicity/velodrome.h"
 #include "check/atomicity/verify.h"
+#include "check/samples/shrink.h"
 
 namespace syndrome::check {
 namespace {

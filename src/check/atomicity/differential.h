@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "check/atomicity/engine.h"
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 #include "event/event.h"
 
 namespace syndrome::check {

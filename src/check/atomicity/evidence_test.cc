@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "check/atomicity/oracle.h"
-#include "check/atomicity/random_trace.h"
 #include "check/atomicity/verify.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

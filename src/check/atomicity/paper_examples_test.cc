@@ -10,7 +10,7 @@
 #include "check/atomicity/aerodrome_literal.h"
 #include "check/atomicity/differential.h"
 #include "check/atomicity/oracle.h"
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

@@ -1,6 +1,6 @@
 // The random traces are worth something only if they are well-formed, reproducible and varied.
 
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

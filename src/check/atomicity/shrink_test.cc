@@ -1,6 +1,6 @@
 // A failing trace must come out small, well-formed and still failing.
 
-#include "check/atomicity/shrink.h"
+#include "check/samples/shrink.h"
 
 #include <gtest/gtest.h>
 

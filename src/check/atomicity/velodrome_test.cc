@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "check/atomicity/oracle.h"
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

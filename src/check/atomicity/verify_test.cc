@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 namespace {

@@ -1,4 +1,4 @@
-#include "check/atomicity/shrink.h"
+#include "check/samples/shrink.h"
 
 #include <algorithm>
 #include <cstddef>

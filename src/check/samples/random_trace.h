@@ -1,4 +1,4 @@
-// Small random well-formed traces, for comparing the ways to decide atomicity with each other.
+// Small random well-formed traces, for comparing an analysis with its oracle.
 //
 // Each seed draws a shape first (how many threads, variables, locks; how often blocks, forks, …)
 // and then a trace of it. The shapes are chosen for what has gone wrong in such algorithms: few
@@ -28,7 +28,11 @@ struct SmallTrace {
   Names names;
 };
 
-[[nodiscard]] SmallTrace random_trace(std::uint64_t seed);
+struct RandomOptions {
+  /// Atomic accesses with memory orders, fences and much synchronization; few blocks.
+  bool orders = false;
+};
+[[nodiscard]] SmallTrace random_trace(std::uint64_t seed, const RandomOptions& options = {});
 
 /// As STD text, one line for each event.
 [[nodiscard]] std::string to_std(const SmallTrace& trace);

@@ -1,4 +1,4 @@
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 #include <algorithm>
 #include <array>
@@ -36,11 +36,12 @@ struct Shape {
   std::uint32_t threads;
   std::uint32_t variables;
   std::uint32_t locks;
-  std::uint32_t others;  // barriers, semaphores, conditions: so many of each
-  std::uint32_t stay;    // percent: the same thread goes on
-  std::uint32_t forked;  // percent of the threads that appear only when forked
-  bool disciplined;      // a variable is only accessed under its lock
-  bool closes;           // blocks and locks are closed at the end
+  std::uint32_t others;      // barriers, semaphores, conditions: so many of each
+  std::uint32_t stay;        // percent: the same thread goes on
+  std::uint32_t forked;      // percent of the threads that appear only when forked
+  bool disciplined;          // a variable is only accessed under its lock
+  bool closes;               // blocks and locks are closed at the end
+  std::uint32_t atomic = 0;  // percent of the variables whose accesses are mostly atomic
   std::array<std::uint32_t, kEventKindCount> weights{};
 
   std::uint32_t& weight(EventKind kind) { return weights[static_cast<std::size_t>(kind)]; }
@@ -97,9 +98,37 @@ Shape draw_shape(Rng& rng) {
   return shape;
 }
 
+/// A shape that is drawn without memory orders gets them.
+void add_orders(Rng& rng, Shape& shape) {
+  shape.atomic = rng.percent(20) ? 0 : rng.between(20, 100);
+  shape.disciplined = shape.disciplined && rng.percent(50);
+  shape.weight(EventKind::kRmw) = rng.percent(60) ? rng.between(3, 20) : 0;
+  shape.weight(EventKind::kFence) = rng.percent(60) ? rng.between(3, 25) : 0;
+  shape.weight(EventKind::kBegin) = rng.percent(10) ? 2 : 0;
+  shape.weight(EventKind::kEnd) = shape.weight(EventKind::kBegin);
+  if (rng.percent(50)) {
+    shape.others = rng.between(1, 2);
+    for (const EventKind kind :
+         {EventKind::kBarrierArrive, EventKind::kBarrierLeave, EventKind::kPost, EventKind::kWait,
+          EventKind::kCondWait, EventKind::kCondSignal, EventKind::kHappensBefore,
+          EventKind::kHappensAfter}) {
+      shape.weight(kind) = rng.percent(50) ? rng.between(2, 12) : 0;
+    }
+  }
+  if (rng.percent(15)) shape.weight(EventKind::kAlloc) = 2;
+  if (rng.percent(15)) shape.weight(EventKind::kFree) = 2;
+}
+
+Shape draw_shape(Rng& rng, const RandomOptions& options) {
+  Shape shape = draw_shape(rng);
+  if (options.orders) add_orders(rng, shape);
+  return shape;
+}
+
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : rng_(seed), shape_(draw_shape(rng_)) {
+  Generator(std::uint64_t seed, const RandomOptions& options)
+      : rng_(seed), shape_(draw_shape(rng_, options)), orders_(options.orders) {
     for (std::uint32_t t = 1; t < shape_.threads; ++t) {
       if (rng_.percent(shape_.forked)) waits_for_fork_.insert(ThreadId(t));
     }
@@ -123,6 +152,7 @@ class Generator {
     event.thread = thread_;
     event.kind = draw_kind();
     event.target = draw_target(event.kind);
+    if (orders_) event.order = draw_order(event);
     if (shape_.disciplined && event.kind <= EventKind::kRmw &&
         !state_.holds(thread_, event.target % shape_.locks)) {
       return;
@@ -166,6 +196,19 @@ class Generator {
     }
   }
 
+  MemoryOrder draw_order(const Event& event) {
+    const bool access = event.kind <= EventKind::kRmw;
+    if (!access && event.kind != EventKind::kFence) return MemoryOrder::kPlain;
+    if (access) {
+      const bool mostly = event.target * 100 < shape_.atomic * shape_.variables;
+      if (!rng_.percent(mostly ? 85 : 3)) return MemoryOrder::kPlain;
+    }
+    while (true) {
+      const auto order = static_cast<MemoryOrder>(rng_.below(kMemoryOrderCount));
+      if (order != MemoryOrder::kPlain && !word_of(event.kind, order).empty()) return order;
+    }
+  }
+
   void append(Event event) {
     if (!state_.allows(event)) return;
     state_.apply(event);
@@ -193,6 +236,7 @@ class Generator {
 
   Rng rng_;
   Shape shape_;
+  bool orders_;
   TraceState state_;
   ThreadId thread_;
   std::set<ThreadId> waits_for_fork_;
@@ -237,9 +281,9 @@ bool set_operation(Event& event, std::string_view word) {
 
 }  // namespace
 
-SmallTrace random_trace(std::uint64_t seed) {
+SmallTrace random_trace(std::uint64_t seed, const RandomOptions& options) {
   SmallTrace trace;
-  trace.events = Generator(seed).run();
+  trace.events = Generator(seed, options).run();
   name(trace);
   return trace;
 }

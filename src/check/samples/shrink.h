@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "check/atomicity/random_trace.h"
+#include "check/samples/random_trace.h"
 
 namespace syndrome::check {
 
