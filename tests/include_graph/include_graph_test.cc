@@ -29,7 +29,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"clock", {"event"}},
     {"spec", {"event", "trace"}},
     {"check/*",
-     {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h",
+     {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h", "check/witnesses.h",
       "check/races/detector.h", "check/races/happens_before.h", "check/samples/random_trace.h",
       "check/samples/shrink.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -12,6 +12,7 @@
 
 #include "check/atomicity/conflict.h"
 #include "check/finding.h"
+#include "check/witnesses.h"
 
 namespace syndrome::check {
 
@@ -22,7 +23,7 @@ class CycleVerifier {
 
   void take(const Batch& batch);
   /// All events have been seen, and the blocks around them have ended.
-  [[nodiscard]] bool satisfied() const { return next_ == wanted_.size() && open_ == 0; }
+  [[nodiscard]] bool satisfied() const { return witnesses_.satisfied(); }
 
   /// Why the finding's cycle does not show that its block violates atomicity; none when it does.
   [[nodiscard]] std::optional<std::string> reject(const Finding& finding) const;
@@ -30,28 +31,20 @@ class CycleVerifier {
   void add_witnesses(Finding& finding) const;
 
  private:
-  struct ThreadState {
-    EventNumber block = 0;
-    Event block_begin;
-    bool of_interest = false;  // an event of the open block is wanted
-    std::vector<LockId> locks;
-  };
-  struct Seen : Witness {
-    std::uint64_t round = 0;
+  struct Seen {
+    const Witness* witness = nullptr;
+    std::uint64_t round = 0;  // of a barrier's event
+
     /// A block's begin, or the event itself outside of blocks: names the transaction.
-    [[nodiscard]] EventNumber transaction() const { return block != 0 ? block : number; }
+    [[nodiscard]] EventNumber transaction() const {
+      return witness->block != 0 ? witness->block : witness->number;
+    }
   };
+  [[nodiscard]] std::optional<Seen> find(EventNumber number) const;
 
-  void follow(const Event& event, EventNumber number, ThreadState& state);
-  [[nodiscard]] const Seen* find(EventNumber number) const;
-
-  std::vector<EventNumber> wanted_;  // ascending
-  std::size_t next_ = 0;
-  std::vector<Seen> seen_;                             // as wanted_
-  std::size_t open_ = 0;                               // blocks of interest that have not ended
-  std::unordered_map<EventNumber, EventNumber> ends_;  // of blocks of interest, by their begin
-  std::vector<ThreadState> threads_;
+  Witnesses witnesses_;
   BarrierRounds rounds_;
+  std::unordered_map<EventNumber, std::uint64_t> round_of_;  // of wanted barrier events
 };
 
 }  // namespace syndrome::check
