@@ -75,6 +75,7 @@ struct CheckResult {
   std::string engine;  // empty when the check has only one
   Verdict verdict = Verdict::kClean;
   std::vector<Finding> findings;  // grouped by sites unless Options::all
+  bool complete = true;  // false: there may be violations that `findings` leaves out (see notes)
   std::vector<Stat> stats;
   std::vector<std::string> notes;  // what a reader must know beside the verdict
   double seconds = 0;              // spent in this check alone

@@ -12,6 +12,7 @@
 #include "check/pass.h"
 #include "check/registry.h"
 #include "cli/command.h"
+#include "cli/filter.h"
 #include "cli/interrupt.h"
 #include "cli/io.h"
 #include "cli/progress.h"
@@ -31,6 +32,7 @@ struct CheckCall {
   unsigned jobs = 0;
   bool lenient = false;
   bool quiet = false;
+  FilterOptions filter;
   RenderOptions render;
 };
 
@@ -47,7 +49,12 @@ class Checker {
     bool failed = false;
     for (const std::string& file : call_.traces) {
       if (interrupted()) break;
+      last_ = &file == &call_.traces.back();
       failed |= !check_one(file);
+    }
+    // What was not looked at to the end could not match.
+    if (filter_ && !failed && !interrupted() && !call_.quiet) {
+      warn_of_unmatched(call_.filter, *filter_);
     }
     if (const Status status = finish(); !status) {
       complain(status.error().message);
@@ -80,6 +87,11 @@ class Checker {
       if (!spec) return Error{fmt::format("{}: {}", call_.spec, spec.error().message)};
       spec_ = std::move(*spec);
     }
+    if (call_.filter.given()) {
+      Result<report::Filter> filter = load_filter(call_.filter, call_.options.first);
+      if (!filter) return filter.error();
+      filter_ = std::move(*filter);
+    }
     return std::nullopt;
   }
 
@@ -92,6 +104,8 @@ class Checker {
     }
     std::vector<std::unique_ptr<check::Check>> checks;
     check::Options check_options = call_.options;
+    // The first finding of all may be one that is left out.
+    if (filter_) check_options.first = false;
     if (text_to_stdout() && !call_.quiet) {
       check_options.out = [this](std::string_view text) {
         if (output_) output_ = write_stdout(text);
@@ -118,6 +132,7 @@ class Checker {
 
   void report(const std::string& file, const check::PassResult& result) {
     report::Report report = report::make_report(file, result);
+    if (filter_) filter_->apply(report, last_);
     report.peak_memory = peak_memory();
     // On a terminal the text report has the warnings already.
     const bool seen = text_to_stdout() && ::isatty(STDOUT_FILENO) == 1;
@@ -157,6 +172,8 @@ class Checker {
   const CheckCall& call_;
   std::vector<const check::Registration*> checks_;
   std::optional<spec::Spec> spec_;
+  std::optional<report::Filter> filter_;
+  bool last_ = false;  // the trace in hand is the last one
   std::vector<report::Report> reports_;
   Status output_;
   bool printed_ = false;
@@ -195,6 +212,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->excludes(first);
   command->add_flag("--lenient", call->lenient,
                     "Pass over ill-formed events, and say which, instead of refusing the trace");
+  add_filter_options(*command, call->filter);
   add_render_options(*command, call->render);
   command->add_flag("-q,--quiet", call->quiet,
                     "The exit code alone: no report on standard output, no warnings, no progress");
@@ -204,7 +222,8 @@ void add_check(CLI::App& app, int& exit_code) {
   command->footer(
       "Exit code: 0 clean, 1 findings, 2 the input or the call is wrong, 3 undecided.\n\n"
       "Example:\n"
-      "  syndrome check --format json -o findings.json trace.std");
+      "  syndrome check --format json -o findings.json trace.std\n"
+      "  syndrome check --baseline findings.json --suppressions known.supp new.std");
   command->callback([call, &exit_code] { exit_code = Checker(*call).run(); });
 }
 

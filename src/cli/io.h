@@ -30,6 +30,9 @@ void warn(std::string_view file, std::string_view warning);
 /// A whole file; "-" is standard input. An error when it is larger than `most` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t most);
 
+/// Far more than a person would read; a larger file is not a list of findings.
+inline constexpr std::size_t kMostFindingsBytes = std::size_t{1} << 30U;
+
 /// Whether both names lead to one file.
 [[nodiscard]] bool same_file(const std::string& a, const std::string& b);
 

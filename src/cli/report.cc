@@ -13,9 +13,6 @@
 namespace syndrome::cli {
 namespace {
 
-// Far more than a person would read; a larger file is not a list of findings.
-constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
-
 struct ReportCall {
   std::string findings;
   RenderOptions render;
@@ -26,7 +23,7 @@ int run(const ReportCall& call) {
     complain(status.error().message);
     return kWrong;
   }
-  const Result<std::string> text = read_file(call.findings, kMostBytes);
+  const Result<std::string> text = read_file(call.findings, kMostFindingsBytes);
   if (!text) {
     complain(call.findings, text.error());
     return kWrong;

@@ -111,6 +111,18 @@ Json json_of(const CheckReport& entry, const JsonOptions& options) {
   object["seconds"] = entry.seconds;
   Json& findings = object["findings"] = Json::array();
   for (const Finding& finding : entry.findings) findings.push_back(json_of(finding));
+  if (!entry.complete) object["complete"] = false;
+  if (!entry.suppressed.empty()) {
+    Json& suppressed = object["suppressed"] = Json::array();
+    for (const Suppressed& one : entry.suppressed) {
+      suppressed.push_back(
+          {{"line", one.line}, {"suppression", one.text}, {"findings", one.findings}});
+    }
+  }
+  if (entry.gone || entry.known != 0) {
+    Json& baseline = object["baseline"] = {{"known", entry.known}};
+    if (entry.gone) baseline["gone"] = *entry.gone;
+  }
   if (!entry.notes.empty()) object["notes"] = entry.notes;
   if (options.stats) {
     Json& stats = object["stats"] = Json::object();

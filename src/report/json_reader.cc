@@ -280,6 +280,21 @@ CheckReport read_check(Reader& reader, const Json& object, const std::string& pa
   reader.list(object, "findings", path, true, [&](const Json& value, const std::string& here) {
     entry.findings.push_back(read_finding(reader, value, here));
   });
+  entry.complete = reader.flag(object, "complete", path, true);
+  reader.list(object, "suppressed", path, false, [&](const Json& value, const std::string& here) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    Suppressed one;
+    one.line = static_cast<std::uint32_t>(reader.number(value, "line", here, true, kMost));
+    one.text = reader.text(value, "suppression", here);
+    one.findings = reader.number(value, "findings", here);
+    entry.suppressed.push_back(std::move(one));
+  });
+  if (const Json* baseline = reader.member(object, "baseline", path, false)) {
+    entry.known = reader.number(*baseline, "known", path + ".baseline");
+    if (reader.member(*baseline, "gone", path + ".baseline", false) != nullptr) {
+      entry.gone = reader.number(*baseline, "gone", path + ".baseline");
+    }
+  }
   if (const Json* stats = reader.member(object, "stats", path, false)) {
     if (!stats->is_object()) reader.fail(path + ".stats", "an object", kind_of(*stats));
     for (const auto& [name, value] : stats->items()) {

@@ -245,6 +245,7 @@ Report make_report(const std::string& file, const check::PassResult& pass, Work*
     entry.engine = result.engine;
     entry.verdict = result.verdict;
     entry.seconds = result.seconds;
+    entry.complete = result.complete;
     entry.notes = result.notes;
     entry.stats = result.stats;
     entry.findings.reserve(result.findings.size());

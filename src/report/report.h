@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,12 +96,25 @@ struct Finding {
   [[nodiscard]] const Block* block_at(EventNumber begin) const;
 };
 
+/// A line of a suppression file, and how many findings it has kept out of a report.
+struct Suppressed {
+  std::uint32_t line = 0;
+  std::string text;
+  std::uint64_t findings = 0;
+  friend bool operator==(const Suppressed&, const Suppressed&) = default;
+};
+
 struct CheckReport {
   std::string check;
   std::string engine;
   check::Verdict verdict = check::Verdict::kClean;
   double seconds = 0;
   std::vector<Finding> findings;
+  bool complete = true;  // false: there may be more than `findings`, as `notes` says
+  // What report/filter.h has taken out of `findings`.
+  std::vector<Suppressed> suppressed;  // ascending by line
+  std::uint64_t known = 0;             // findings that the baseline has, too
+  std::optional<std::uint64_t> gone;   // findings of the baseline that are not there any more
   std::vector<std::string> notes;
   std::vector<check::Stat> stats;
 };

@@ -109,6 +109,7 @@ class Writer {
       }
     }
     for (const std::string& note : entry.notes) paragraph("Note: " + clean(note), 0);
+    write_left_out(entry);
     for (std::size_t i = 0; i < entry.findings.size(); ++i) write_finding(entry.findings[i], i + 1);
     write_limits(entry);
   }
@@ -120,13 +121,35 @@ class Writer {
     for (const check::Stat& stat : entry.stats) figure(clean(stat.name), grouped(stat.value), 2);
   }
 
+  static bool left_out(const CheckReport& entry) {
+    return !entry.suppressed.empty() || entry.known != 0;
+  }
+
+  /// What suppressions and a baseline have kept out of the list.
+  void write_left_out(const CheckReport& entry) {
+    for (const Suppressed& one : entry.suppressed) {
+      paragraph(fmt::format("Left out: {}, suppressed by line {}, {}",
+                            many(one.findings, "finding"), one.line, clean(one.text)),
+                0);
+    }
+    if (entry.known != 0) {
+      paragraph(fmt::format("Left out: {} of the baseline", many(entry.known, "finding")), 0);
+    }
+    if (entry.gone && *entry.gone != 0) {
+      paragraph(fmt::format("{} of the baseline did not show up.", many(*entry.gone, "finding")),
+                0);
+    }
+  }
+
   /// The first line: the verdict, and what was violated.
   void write_verdict(const CheckReport& entry) {
     const std::string check = capital(clean(entry.check));
     const std::string file = file_words(report_.trace);
     switch (entry.verdict) {
       case check::Verdict::kClean:
-        paragraph(fmt::format("{} clean: no violation in {}.", check, file), 0, Style::kGood);
+        paragraph(fmt::format("{} clean: no {}violation in {}.", check,
+                              left_out(entry) ? "other " : "", file),
+                  0, Style::kGood);
         return;
       case check::Verdict::kUndecided:
         paragraph(fmt::format("{} undecided for {}.", check, file), 0, Style::kWarn);
@@ -276,9 +299,10 @@ class Writer {
     }
     if (entry.verdict == check::Verdict::kUndecided) return;
     if (report_.trace.blocks == 0) return write_no_blocks();
-    paragraph(fmt::format("{} ran as if one after the other. This is what happened in one run: "
+    paragraph(fmt::format("{}{} ran as if one after the other. This is what happened in one run: "
                           "another input or another schedule may still break them, and code that "
                           "did not run, or ran outside of blocks, was not judged.",
+                          left_out(entry) ? "But for what was left out: " : "",
                           report_.trace.blocks == 1
                               ? std::string("The block")
                               : fmt::format("The {} blocks", grouped(report_.trace.blocks))),

@@ -134,7 +134,10 @@ class Atomicity final : public Check {
     evidence_->finish();
     result_.stats.push_back({"components with a cycle", evidence_->components()});
     result_.stats.push_back({"violating blocks", cycles_});
-    if (!evidence_->incomplete().empty()) result_.notes.push_back(evidence_->incomplete());
+    if (!evidence_->incomplete().empty()) {
+      result_.complete = false;
+      result_.notes.push_back(evidence_->incomplete());
+    }
     evidence_.reset();
     group_of_.clear();
     std::ranges::sort(result_.findings, {},
@@ -153,6 +156,7 @@ class Atomicity final : public Check {
       return false;
     });
     if (rejected != 0) {
+      result_.complete = false;
       result_.notes.push_back(fmt::format(
           "{} findings were not accepted by the verifier and are not shown: this is an error in "
           "Syndrome, please report it with the trace",
