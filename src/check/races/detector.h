@@ -10,7 +10,7 @@
 // with nothing stands for everything before it. What is dropped by that could only race with an
 // access that races with what stands for it, too. Hence, for each variable: access() says "race"
 // for the first access that races with an earlier one, and for no access of a variable without
-// races. After its first race a variable is not looked at any more (racy_pairs.h does that).
+// races. After its first race a variable is not looked at any more (racing_pairs.h does that).
 //
 // Uses: the check `races` (first pass), and the check `determinism` as a filter.
 
@@ -68,6 +68,8 @@ class RaceDetector : public HappensBefore {
   [[nodiscard]] bool racy(VarId variable) const {
     return variable.index() < racy_.size() && racy_[variable.index()];
   }
+  /// No variable from this id on has been accessed.
+  [[nodiscard]] std::size_t variables() const { return variables_.size(); }
   /// Variables with a race.
   [[nodiscard]] std::size_t racy_variables() const { return racy_variables_; }
 

@@ -115,7 +115,9 @@ void HappensBefore::on_fork(const Event& e, EventNumber n) {
   child.clock = forker.clock;
   child.clock.set(forker.slot, n);
   child.clock.set(child.slot, kNow);
-  child.published = n;  // a slot that it takes over had events before
+  // Not less than what the slot had before, should the child never do anything.
+  child.published = n;
+  child.last = n;
   forker.published = n;
 }
 

@@ -2,7 +2,7 @@
 //
 // Happens-before is the least transitive relation that has
 //   thread        e and f are of one thread, e comes first
-//   fork, join    e forks f's thread; f joins e's thread
+//   fork, join    e forks f's thread; f joins e's thread; or f joins the thread that e forks
 //   lock          e releases what f acquires later: rel -> acq, rel -> acq_shared, rel_shared ->
 //   acq barrier       e arrives and f leaves in the same round of one barrier semaphore     e
 //   posts, f waits for the same semaphore later home-made     e is happens_before and f a later
@@ -10,7 +10,8 @@
 //   reads with acquire what e wrote
 //                 with release, or what an unbroken chain of read-modify-writes made of that; a
 //                 fence takes the place of the order on either side. What a read reads is the last
-//                 write before it in the trace. An rmw without a memory order is seq_cst.
+//                 write before it in the trace. An rmw without a memory order is seq_cst,
+//                 a fence without one is nothing.
 // Condition variables order nothing by themselves: a wait may return without a signal, so what it
 // may rely on is the mutex, whose release and acquire are events of their own. Nested lock
 // operations, blocks, functions and memory events count for thread order only; but an alloc or free
@@ -41,9 +42,10 @@ namespace syndrome::check {
 [[nodiscard]] constexpr bool is_atomic(const Event& access) {
   return access.order != MemoryOrder::kPlain || access.kind == EventKind::kRmw;
 }
-/// The order of an atomic access, or of a fence.
+/// The order of an atomic access or of a fence. A fence without one orders nothing.
 [[nodiscard]] constexpr MemoryOrder order_of(const Event& atomic) {
-  return atomic.order == MemoryOrder::kPlain ? MemoryOrder::kSeqCst : atomic.order;
+  if (atomic.order != MemoryOrder::kPlain) return atomic.order;
+  return atomic.kind == EventKind::kRmw ? MemoryOrder::kSeqCst : MemoryOrder::kRelaxed;
 }
 [[nodiscard]] constexpr bool acquires(MemoryOrder order) {
   return order == MemoryOrder::kAcquire || order == MemoryOrder::kAcqRel ||

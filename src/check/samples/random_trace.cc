@@ -152,7 +152,10 @@ class Generator {
     event.thread = thread_;
     event.kind = draw_kind();
     event.target = draw_target(event.kind);
-    if (orders_) event.order = draw_order(event);
+    if (orders_) {
+      event.order = draw_order(event);
+      event.site = SiteId(rng_.below(4));
+    }
     if (shape_.disciplined && event.kind <= EventKind::kRmw &&
         !state_.holds(thread_, event.target % shape_.locks)) {
       return;
@@ -261,6 +264,7 @@ void name(SmallTrace& trace) {
   };
   for (Event& event : trace.events) {
     event.thread = ThreadId(id_of(Space::kThread, event.thread.value));
+    if (event.site.value != 0) event.site = SiteId(id_of(Space::kSite, event.site.value));
     const auto space = target_space(event.kind);
     if (!space) continue;
     const bool function = event.kind == EventKind::kEnter || event.kind == EventKind::kExit;

@@ -29,7 +29,8 @@ struct SmallTrace {
 };
 
 struct RandomOptions {
-  /// Atomic accesses with memory orders, fences and much synchronization; few blocks.
+  /// Atomic accesses with memory orders, fences and much synchronization; few blocks. Most events
+  /// are at one of a few sites.
   bool orders = false;
 };
 [[nodiscard]] SmallTrace random_trace(std::uint64_t seed, const RandomOptions& options = {});
