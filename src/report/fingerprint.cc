@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace syndrome::report {
@@ -11,21 +12,28 @@ std::string fingerprint_of(const Finding& finding) {
   // Each part is ended by a byte that no site text of a line-based trace has, so that two
   // different lists of sites never give the same bytes.
   std::string key = finding.rule;
-  const auto add = [&key](EventNumber event, const Place& place) {
+  const auto add = [&key](const Place& place, const std::string& otherwise) {
     key += '\n';
-    key += place.known() ? place.text : fmt::format("#{}", event);
+    key += place.known() ? place.text : otherwise;
   };
+  const auto add_site = [&add](EventNumber event, const Site* site) {
+    if (site == nullptr) return add({}, fmt::format("#{}", event));
+    const std::vector<Frame>& stack = site->stack.frames;
+    add(site->place, stack.empty() ? fmt::format("#{}", event)
+                                   : fmt::format("{} in {}", name_of(site->op), stack[0].function));
+  };
+  // A trace with stacks knows its functions: there, the label of a block is one.
+  const bool functions = std::ranges::any_of(
+      finding.sites, [](const Site& site) { return !site.stack.frames.empty(); });
   if (const Block* block = finding.block == 0 ? nullptr : finding.block_at(finding.block)) {
-    add(block->begin, block->place);
+    add(block->place, functions && !block->label.empty() ? "block " + block->label
+                                                         : fmt::format("#{}", block->begin));
   }
   if (finding.cycle.empty()) {
-    for (const Site& site : finding.sites) add(site.event, site.place);
+    for (const Site& site : finding.sites) add_site(site.event, &site);
   }
   for (const check::Edge& edge : finding.cycle) {
-    for (const EventNumber event : {edge.from, edge.to}) {
-      const Site* site = finding.site_at(event);
-      add(event, site != nullptr ? site->place : Place());
-    }
+    for (const EventNumber event : {edge.from, edge.to}) add_site(event, finding.site_at(event));
   }
   return fmt::format("{:016x}", XXH3_64bits(key.data(), key.size()));
 }

@@ -51,5 +51,31 @@ TEST(Fingerprint, an_unknown_site_is_stood_in_for_by_the_event) {
   EXPECT_NE(fingerprint_of(moved), fingerprint_of(two_fields()));
 }
 
+TEST(Fingerprint, an_unknown_site_of_a_recording_is_stood_in_for_by_its_function) {
+  Finding finding = with_stacks();
+  finding.blocks[0].place = {};
+  finding.sites[1].place = {};
+  const auto moved = [&finding](EventNumber by) {
+    Finding other = finding;
+    for (Site& each : other.sites) {
+      each.event += by;
+      each.block += each.block == 0 ? 0 : by;
+    }
+    for (Block& each : other.blocks) each.begin += by;
+    for (check::Edge& edge : other.cycle) edge = {edge.from + by, edge.to + by};
+    other.block += by;
+    return other;
+  };
+  const std::string before = fingerprint_of(finding);
+  EXPECT_EQ(fingerprint_of(moved(7)), before);
+  finding.sites[1].stack.frames[0].function = "put(int)";
+  EXPECT_NE(fingerprint_of(finding), before);
+  finding = with_stacks();
+  finding.blocks[0].place = {};
+  finding.sites[1].place = {};
+  finding.blocks[0].label = "other()";
+  EXPECT_NE(fingerprint_of(finding), before);
+}
+
 }  // namespace
 }  // namespace syndrome::report
