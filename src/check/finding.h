@@ -58,6 +58,8 @@ struct Finding {
   /// conflict-cycle, external-cycle: consecutive edges meet in one transaction; the first leaves
   /// the violating block, the last comes back to it.
   std::vector<Edge> cycle;
+  /// race, conflict-in-block: the two, ascending.
+  std::vector<EventNumber> events;
   /// Every event named above, ascending by number, each once.
   std::vector<Witness> witnesses;
   /// How many findings of the same sites this one stands for, itself included.

@@ -9,6 +9,7 @@
 #include "check/atomicity/atomicity.h"
 #include "check/count/count.h"
 #include "check/print/print.h"
+#include "check/races/races.h"
 #include "spec/nearest.h"
 
 namespace syndrome::check {
@@ -26,9 +27,23 @@ constexpr std::array<Rule, 1> kAtomicityRules = {{
      "block, and at every other access to the data that it uses."},
 }};
 
+constexpr std::array<Rule, 1> kRacesRules = {{
+    {"race", "two threads access one variable, and nothing orders them",
+     "Two threads access the same variable, at least one of them writes, at least one is not "
+     "atomic, and no lock, fork, join, barrier, semaphore or atomic with release and acquire leads "
+     "from the one access to the other. In C and C++ such a program has no defined meaning, "
+     "whatever it did in this run. Usual fix: hold the same lock at both, or make the variable "
+     "atomic."},
+}};
+
 constexpr Registration kRegistry[] = {
     {"atomicity", "every block runs as if alone (conflict serializability)", make_atomicity,
      kAtomicityEngines, kAtomicityRules},
+    {"races",
+     "no two threads access a variable without order (happens-before)",
+     make_races,
+     {},
+     kRacesRules},
     {"count", "counts events by kind; always clean", make_count, {}, {}, true},
     {"print", "prints every event; always clean", make_print, {}, {}, true},
 };

@@ -19,9 +19,12 @@ bool is_access(EventKind op) {
   return target_space(op) == Space::kVariable;
 }
 
-/// The events of the cycle, ascending, each once.
-std::vector<const Site*> cycle_sites(const Finding& finding) {
+/// The events of the cycle, or of the two that race, ascending, each once.
+std::vector<const Site*> told_sites(const Finding& finding) {
   std::vector<const Site*> sites;
+  for (const EventNumber event : finding.events) {
+    if (const Site* site = finding.site_at(event)) sites.push_back(site);
+  }
   for (const check::Edge& edge : finding.cycle) {
     for (const EventNumber event : {edge.from, edge.to}) {
       if (const Site* site = finding.site_at(event)) sites.push_back(site);
@@ -66,7 +69,7 @@ std::optional<std::string> common_lock(const std::vector<const Site*>& sites) {
 
 std::string locks_held(const Finding& finding) {
   std::vector<std::pair<std::string, std::vector<EventNumber>>> groups;
-  for (const Site* site : cycle_sites(finding)) {
+  for (const Site* site : told_sites(finding)) {
     const std::string locks = site->locks.empty() ? "none" : enumerate(site->locks);
     auto group = std::ranges::find(groups, locks, &decltype(groups)::value_type::first);
     if (group == groups.end()) group = groups.insert(groups.end(), {locks, {}});
@@ -82,13 +85,43 @@ std::string locks_held(const Finding& finding) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+/// Of a race.
+std::string ordering_fix(const Finding& finding) {
+  const std::vector<const Site*> sites = told_sites(finding);
+  if (sites.size() != 2) return {};
+  const Site& earlier = *sites[0];
+  const Site& later = *sites[1];
+  const std::string& variable = earlier.target;
+  for (const auto& [with, without] : {std::pair(&earlier, &later), std::pair(&later, &earlier)}) {
+    if (!with->locks.empty() && without->locks.empty()) {
+      return fmt::format("Hold lock {} at event {}, too, as event {} does.", with->locks.back(),
+                         without->event, with->event);
+    }
+  }
+  if (const std::optional<std::string> lock = common_lock(sites)) {
+    return fmt::format(
+        "Both hold lock {}, but not so that one keeps the other out: a reader's hold does not. "
+        "Write under the exclusive lock.",
+        *lock);
+  }
+  if (!earlier.locks.empty()) {
+    return fmt::format("The two hold different locks, {} and {}: hold one and the same at both.",
+                       enumerate(earlier.locks), enumerate(later.locks));
+  }
+  return fmt::format(
+      "Hold one lock at both, and at every other access to {}; or make {} atomic; or let one "
+      "thread hand it over to the other (join, semaphore, condition with its mutex).",
+      variable, variable);
+}
+
 std::string usual_fix(const Finding& finding) {
+  if (finding.rule == "race") return ordering_fix(finding);
   const Block* block = finding.block_at(finding.block);
   if (block == nullptr || finding.cycle.empty()) return {};
   const std::string name = block_words(finding, *block);
   const EventNumber leaves = finding.cycle.front().from;
   const EventNumber returns = finding.cycle.back().to;
-  const std::vector<const Site*> sites = cycle_sites(finding);
+  const std::vector<const Site*> sites = told_sites(finding);
 
   // The block itself gave up a lock in the middle, and others took it.
   const Site* left = finding.site_at(leaves);

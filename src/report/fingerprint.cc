@@ -16,11 +16,13 @@ std::string fingerprint_of(const Finding& finding) {
     key += '\n';
     key += place.known() ? place.text : otherwise;
   };
-  const auto add_site = [&add](EventNumber event, const Site* site) {
-    if (site == nullptr) return add({}, fmt::format("#{}", event));
-    const std::vector<Frame>& stack = site->stack.frames;
-    add(site->place, stack.empty() ? fmt::format("#{}", event)
-                                   : fmt::format("{} in {}", name_of(site->op), stack[0].function));
+  const auto site_text = [](EventNumber event, const Site* site) {
+    if (site != nullptr && site->place.known()) return site->place.text;
+    if (site == nullptr || site->stack.frames.empty()) return fmt::format("#{}", event);
+    return fmt::format("{} in {}", name_of(site->op), site->stack.frames[0].function);
+  };
+  const auto add_site = [&](EventNumber event, const Site* site) {
+    add({}, site_text(event, site));
   };
   // A trace with stacks knows its functions: there, the label of a block is one.
   const bool functions = std::ranges::any_of(
@@ -29,7 +31,15 @@ std::string fingerprint_of(const Finding& finding) {
     add(block->place, functions && !block->label.empty() ? "block " + block->label
                                                          : fmt::format("#{}", block->begin));
   }
-  if (finding.cycle.empty()) {
+  if (finding.rule == "race") {
+    // Which of the two comes first is not the same in every run.
+    std::vector<std::string> texts;
+    for (const EventNumber event : finding.events) {
+      texts.push_back(site_text(event, finding.site_at(event)));
+    }
+    std::ranges::sort(texts);
+    for (const std::string& text : texts) add({}, text);
+  } else if (finding.cycle.empty()) {
     for (const Site& site : finding.sites) add_site(site.event, &site);
   }
   for (const check::Edge& edge : finding.cycle) {

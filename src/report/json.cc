@@ -93,6 +93,7 @@ Json json_of(const Finding& finding) {
       cycle.push_back({{"from", edge.from}, {"to", edge.to}});
     }
   }
+  if (!finding.events.empty()) object["events"] = finding.events;
   Json& sites = object["sites"] = Json::array();
   for (const Site& site : finding.sites) sites.push_back(json_of(site));
   Json& blocks = object["blocks"] = Json::array();

@@ -267,6 +267,17 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
     }
     finding.cycle.push_back(edge);
   });
+  reader.list(object, "events", path, false, [&](const Json& value, const std::string& here) {
+    if (!value.is_number_unsigned()) {
+      reader.fail(here, "the number of an event", kind_of(value));
+      return;
+    }
+    const auto event = value.get<EventNumber>();
+    if (finding.site_at(event) == nullptr) {
+      reader.fail(here, "an event that `sites` has", fmt::format("{}", event));
+    }
+    finding.events.push_back(event);
+  });
   return finding;
 }
 

@@ -46,6 +46,7 @@ class Maker {
     finding.event = found.event;
     finding.block = found.block;
     finding.cycle = found.cycle;
+    finding.events = found.events;
     finding.count = found.count;
     for (const check::Witness& witness : found.witnesses) {
       finding.sites.push_back(make_site(witness));

@@ -147,8 +147,8 @@ class Writer {
     const std::string file = file_words(report_.trace);
     switch (entry.verdict) {
       case check::Verdict::kClean:
-        paragraph(fmt::format("{} clean: no {}violation in {}.", check,
-                              left_out(entry) ? "other " : "", file),
+        paragraph(fmt::format("{} clean: no {}{} in {}.", check, left_out(entry) ? "other " : "",
+                              entry.check == "races" ? "race" : "violation", file),
                   0, Style::kGood);
         return;
       case check::Verdict::kUndecided:
@@ -156,7 +156,35 @@ class Writer {
         return;
       case check::Verdict::kViolated: break;
     }
+    if (entry.check == "races") {
+      paragraph(fmt::format("{} found in {}{}", check, file, raced_on(entry)), 0, Style::kBad);
+      return;
+    }
     paragraph(fmt::format("{} violated in {}{}", check, file, violators(entry)), 0, Style::kBad);
+  }
+
+  /// "x, y and 3 other variables"
+  static std::string listed(const std::vector<std::string>& names, std::string_view noun) {
+    std::string text;
+    const std::size_t named = std::min(names.size(), kNamedInHeadline);
+    for (std::size_t i = 0; i < named; ++i) {
+      const bool last = i + 1 == named && named == names.size();
+      text += i == 0 ? "" : last ? " and " : ", ";
+      text += names[i];
+    }
+    if (names.size() > named) text += " and " + many(names.size() - named, noun);
+    return text;
+  }
+
+  /// ": on balance, total and 3 other variables."
+  static std::string raced_on(const CheckReport& entry) {
+    std::vector<std::string> names;
+    for (const Finding& finding : entry.findings) {
+      if (finding.events.empty() || finding.site_at(finding.events.front()) == nullptr) continue;
+      std::string name = clean(finding.site_at(finding.events.front())->target);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+    return names.empty() ? "." : ": on " + listed(names, "other variable") + ".";
   }
 
   /// ": transfer, audit and 3 other blocks did not run as if alone."
@@ -170,15 +198,7 @@ class Writer {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     if (names.empty()) return ".";
-    std::string text = ": ";
-    const std::size_t named = std::min(names.size(), kNamedInHeadline);
-    for (std::size_t i = 0; i < named; ++i) {
-      const bool last = i + 1 == named && named == names.size();
-      text += i == 0 ? "" : last ? " and " : ", ";
-      text += names[i];
-    }
-    if (names.size() > named) text += " and " + many(names.size() - named, "other block");
-    return text + " did not run as if alone.";
+    return ": " + listed(names, "other block") + " did not run as if alone.";
   }
 
   void write_size(const CheckReport& entry) {
@@ -203,12 +223,20 @@ class Writer {
   void write_finding(const Finding& finding, std::size_t number) {
     line("");
     write_headline(finding, number);
-    if (finding.cycle.empty()) paragraph(clean(finding.message), kIndent);
+    const bool race = finding.rule == "race" && finding.events.size() == 2;
+    if (finding.cycle.empty() && !race) paragraph(clean(finding.message), kIndent);
     line("");
     for (const std::string& each : draw(finding, kColumns - kIndent, paint_)) {
       line(each.empty() ? "" : std::string(kIndent, ' ') + each);
     }
     if (!finding.cycle.empty()) write_explanation(finding);
+    if (race) {
+      line("");
+      paragraph(clean(fmt::format("{}. Nothing orders the two: in another run they may come the "
+                                  "other way round, or at the same time.",
+                                  race_words(finding))),
+                kIndent);
+    }
     const std::vector<std::string> shown =
         details(report_, finding, {kColumns - kIndent, options_.frames}, paint_);
     if (!shown.empty()) line("");
@@ -223,6 +251,10 @@ class Writer {
     const std::string head = fmt::format("{:<{}}", fmt::format("{}.", number), kIndent);
     std::string what = clean(finding.rule);
     std::string where = fmt::format("event {}", finding.event);
+    if (finding.rule == "race" && finding.events.size() == 2) {
+      what = clean(race_headline(finding));
+      where = fmt::format("events {} and {}", finding.events[0], finding.events[1]);
+    }
     if (block != nullptr) {
       what = clean(block->label.empty() ? block_words(finding, *block)
                                         : function_words(block->label)) +
@@ -273,7 +305,7 @@ class Writer {
   void write_advice(const Finding& finding, bool detailed) {
     constexpr std::size_t kMargin = 12;
     line("");
-    if (!finding.cycle.empty() && !detailed) {
+    if ((!finding.cycle.empty() || finding.rule == "race") && !detailed) {
       item("Locks held", Style::kStrong, clean(locks_held(finding)), kMargin);
     }
     const std::string fix = usual_fix(finding);
@@ -292,12 +324,22 @@ class Writer {
     const std::string file = clean(quoted(report_.trace.file));
     if (entry.verdict == check::Verdict::kViolated) {
       if (report_.trace.file != "-") {
-        paragraph(fmt::format("For other programs: syndrome check --format json {}", file), 0,
-                  Style::kFaint);
+        const std::string check =
+            entry.check == "atomicity" ? "" : fmt::format("--check {} ", clean(entry.check));
+        paragraph(fmt::format("For other programs: syndrome check {}--format json {}", check, file),
+                  0, Style::kFaint);
       }
       return;
     }
     if (entry.verdict == check::Verdict::kUndecided) return;
+    if (entry.check == "races") {
+      paragraph(
+          "Whenever two threads accessed one variable and one of them wrote, something ordered "
+          "them, or both were atomic. This is what happened in one run: what did not run, and "
+          "what the trace does not have, was not judged.",
+          0);
+      return;
+    }
     if (report_.trace.blocks == 0) return write_no_blocks();
     paragraph(fmt::format("{}{} ran as if one after the other. This is what happened in one run: "
                           "another input or another schedule may still break them, and code that "

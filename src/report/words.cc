@@ -143,7 +143,25 @@ std::string edge_words(const Site& from, const Site& to) {
                      same_target ? says_it(to.op) : says(to.op, to.target), where(to));
 }
 
+std::string race_words(const Finding& finding) {
+  const Site* const earlier = finding.site_at(finding.events.front());
+  const Site* const later = finding.site_at(finding.events.back());
+  if (earlier == nullptr || later == nullptr) return {};
+  return fmt::format("{} {} {}, {} {} {}", thread_words(earlier->thread),
+                     says(earlier->op, earlier->target), where(*earlier),
+                     thread_words(later->thread), says_it(later->op), where(*later));
+}
+
+std::string race_headline(const Finding& finding) {
+  const Site* const site = finding.site_at(finding.events.front());
+  return site == nullptr ? "data race" : fmt::format("data race on {}", site->target);
+}
+
 std::string message_of(const Finding& finding) {
+  if (finding.rule == "race" && finding.events.size() == 2) {
+    return fmt::format("{}: {}; nothing orders the two", race_headline(finding),
+                       race_words(finding));
+  }
   const Block* block = finding.block == 0 ? nullptr : finding.block_at(finding.block);
   std::string text;
   if (block != nullptr) {

@@ -33,6 +33,11 @@ namespace syndrome::report {
 /// (event 9, a.cc:7)".
 [[nodiscard]] std::string edge_words(const Site& from, const Site& to);
 
+/// The two accesses of a race: "T1 writes x (event 4, a.cc:3), T2 reads it (event 9, a.cc:7)".
+[[nodiscard]] std::string race_words(const Finding& finding);
+/// "data race on x"
+[[nodiscard]] std::string race_headline(const Finding& finding);
+
 /// The one-line message of a finding.
 [[nodiscard]] std::string message_of(const Finding& finding);
 
