@@ -44,6 +44,14 @@ TEST(Fingerprint, differs_with_any_site_and_with_the_rule) {
   EXPECT_NE(fingerprint_of(other), before);
 }
 
+TEST(Fingerprint, of_a_race_does_not_tell_which_access_came_first) {
+  Finding other = race();
+  std::swap(other.sites[0].place, other.sites[1].place);
+  EXPECT_EQ(fingerprint_of(other), fingerprint_of(race()));
+  other.sites[0].place = other.sites[1].place;
+  EXPECT_NE(fingerprint_of(other), fingerprint_of(race()));
+}
+
 TEST(Fingerprint, an_unknown_site_is_stood_in_for_by_the_event) {
   Finding moved = two_fields();
   moved.sites[1].event = 5;

@@ -81,8 +81,8 @@ TEST(Json, bytes_that_are_not_utf8_are_replaced) {
 }
 
 TEST(Json, what_is_read_again_gives_the_same_json_and_the_same_text) {
-  Report report =
-      report_with({check_then_act(), two_fields(), with_unary(), three_threads(), with_stacks()});
+  Report report = report_with(
+      {check_then_act(), two_fields(), with_unary(), three_threads(), with_stacks(), race()});
   report.sources = bank_source();
   report.sources[0].changed = true;
   report.trace.candidates = {"f"};
@@ -128,6 +128,11 @@ TEST(Json, an_error_says_where_and_what_was_expected) {
   bad = good;
   bad["checks"][0]["findings"][0]["sites"][1]["line"] = 1e30;
   EXPECT_THAT(error_of(bad), HasSubstr("sites[1].line: expected a whole number"));
+  bad = good;
+  bad["checks"][0]["findings"][0]["events"] = {4, 5};
+  EXPECT_THAT(error_of(bad), HasSubstr("events[1]: expected an event that `sites` has, found 5"));
+  bad["checks"][0]["findings"][0]["events"] = {"4"};
+  EXPECT_THAT(error_of(bad), HasSubstr("events[0]: expected the number of an event"));
   bad = good;
   bad["checks"][0]["verdict"] = "fine";
   EXPECT_THAT(error_of(bad), HasSubstr("verdict: expected one of clean, violated, undecided"));

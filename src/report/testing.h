@@ -62,6 +62,20 @@ inline Finding check_then_act() {
                 block(7, 0, "T2", "deposit", "src/bank.cc:19")});
 }
 
+/// T1 writes under a lock, T2 reads without.
+inline Finding race() {
+  Finding finding;
+  finding.check = "races";
+  finding.rule = "race";
+  finding.event = 9;
+  finding.events = {4, 9};
+  finding.sites = {site(4, "T1", EventKind::kWrite, "balance", "src/bank.cc:12:7", 0, {"m"}),
+                   site(9, "T2", EventKind::kRead, "balance", "src/bank.cc:21 audit", 0)};
+  finding.message = message_of(finding);
+  finding.fingerprint = fingerprint_of(finding);
+  return finding;
+}
+
 inline Stack stack(std::vector<std::pair<std::string, std::string_view>> frames) {
   Stack result;
   for (auto& [function, place] : frames) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -48,6 +49,33 @@ TEST(Text, check_then_act_under_a_lock) {
   Report report = report_with({check_then_act()});
   report.checks[0].findings[0].count = 12;
   expect_golden("check_then_act.txt", plain(report));
+}
+
+TEST(Text, a_data_race) {
+  Report report = report_with({race()});
+  report.checks[0].check = "races";
+  report.checks[0].engine.clear();
+  expect_golden("race.txt", plain(report));
+  report.checks[0].verdict = check::Verdict::kClean;
+  report.checks[0].findings.clear();
+  EXPECT_THAT(plain(report), StartsWith("Races clean: no race in bank.std."));
+  EXPECT_THAT(plain(report), Not(HasSubstr("block ran")));
+}
+
+TEST(Text, the_fix_of_a_race_is_what_its_locks_say) {
+  const auto fix_of = [](std::vector<std::string> earlier, std::vector<std::string> later) {
+    Finding finding = race();
+    finding.sites[0].locks = std::move(earlier);
+    finding.sites[1].locks = std::move(later);
+    std::string text = plain(report_with({finding}));
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  };
+  EXPECT_THAT(fix_of({"m"}, {}), HasSubstr("Hold lock m at event 9, too, as event 4 does."));
+  EXPECT_THAT(fix_of({}, {"m"}), HasSubstr("Hold lock m at event 4, too, as event 9 does."));
+  EXPECT_THAT(fix_of({"m"}, {"n"}), HasSubstr("The two hold different locks, m and n"));
+  EXPECT_THAT(fix_of({"m"}, {"m"}), HasSubstr("Both hold lock m, but"));
+  EXPECT_THAT(fix_of({}, {}), HasSubstr("Hold one lock at both"));
 }
 
 TEST(Text, source_stacks_locks_and_threads_of_a_recording) {
