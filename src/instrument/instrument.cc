@@ -474,8 +474,15 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
 
 llvm::PreservedAnalyses SynchronizationPass::run(llvm::Module& module,
                                                  llvm::ModuleAnalysisManager&) {
+  const auto annotations = annotations_of(module);
   llvm::SmallPtrSet<llvm::Function*, 16> plain;
   rewrite_synchronization(module, plain);
+  // A block needs its beginning and end; inlined, it would have neither.
+  for (llvm::Function& function : module) {
+    if (!annotations.contains(&function) || function.isDeclaration()) continue;
+    function.removeFnAttr(llvm::Attribute::AlwaysInline);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
   return llvm::PreservedAnalyses::none();
 }
 

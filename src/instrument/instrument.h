@@ -22,7 +22,8 @@ class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
   Mode mode_;
 };
 
-/// Fast mode's first part, before inlining: synchronization that is recognized by function.
+/// Fast mode's first part, before inlining: synchronization that is recognized by function, and the
+/// functions that are blocks by annotation, which stay as they are.
 class SynchronizationPass : public llvm::PassInfoMixin<SynchronizationPass> {
  public:
   // NOLINTNEXTLINE(readability-identifier-naming): LLVM calls it so.

@@ -74,6 +74,17 @@ void use(Account& x) { x.deposit(); }
   EXPECT_EQ(code.function("_ZN7Account7depositEv").flags, unit::kAtomic);
 }
 
+TEST(Functions, AnnotatedFunctionsStayFunctionsInFastMode) {
+  const Compiled code(R"(#include <syndrome/syndrome.h>
+int g;
+SYNDROME_ATOMIC static int a() { return g; }
+int caller() { return a(); }
+)",
+                      "-g -O2 --syndrome-mode=fast");
+  EXPECT_EQ(code.function("_ZL1av").flags, unit::kAtomic);
+  EXPECT_THAT(code.function("_Z6callerv").accesses(), testing::IsEmpty());
+}
+
 TEST(Functions, AnnotationsWorkInCAndWithOtherCompilers) {
   const char* const source = R"(#include <syndrome/syndrome.h>
 struct Pair { SYNDROME_ATOMIC_SET(S) int x; SYNDROME_ATOMIC_SET(S) int y; };
