@@ -36,8 +36,8 @@ soak: everything  ## each clean program recorded 20 times, and 200 recordings ki
 	@build/bin/run_programs --runs 20 --clean $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))
 	@SYNDROME_KILLS=200 build/bin/kill_test
 
-fuzz: everything  ## 500,000 random traces: every engine against the oracle
-	@build/bin/atomicity_fuzz $(COUNT) $(SEED)
+fuzz: everything  ## hundreds of thousands of random traces: every check against its oracle
+	@for fuzzer in build/bin/*_fuzz; do echo "$$fuzzer"; $$fuzzer $(COUNT) $(SEED) || exit 1; done
 
 bench: everything  ## micro-benchmarks and the end-to-end table
 	@bench/run.sh
