@@ -78,7 +78,7 @@ class Details {
   std::vector<std::string> write() {
     const std::vector<const Site*> ends = ends_of_edges();
     const bool any = std::ranges::any_of(ends, [this](const Site* end) {
-      return !end->stack.frames.empty() || source_of(main_place(*end)) != nullptr;
+      return !end->stack.frames.empty() || source_of(own_place(*end)) != nullptr;
     });
     if (!any) return {};
     for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -111,14 +111,6 @@ class Details {
       for (const Site& site : finding_.sites) ends.push_back(&site);
     }
     return ends;
-  }
-
-  /// Where the program itself is at an event: the innermost place that is not a library's.
-  static const Place& main_place(const Site& site) {
-    const auto own = std::ranges::find_if(site.stack.frames, [](const Frame& frame) {
-      return frame.place.known() && !of_library(frame);
-    });
-    return own == site.stack.frames.end() ? site.place : own->place;
   }
 
   [[nodiscard]] const Source* source_of(const Place& place) const {
@@ -155,8 +147,8 @@ class Details {
     paragraph(clean(head), 0, Style::kStrong);
     if (twin == before.end()) {
       const bool shown = std::ranges::any_of(
-          before, [&site](const Site* other) { return main_place(*other) == main_place(site); });
-      if (!shown) write_source(main_place(site));
+          before, [&site](const Site* other) { return own_place(*other) == own_place(site); });
+      if (!shown) write_source(own_place(site));
       write_stack(site, before);
     }
     line("");
@@ -313,9 +305,9 @@ class Details {
   void write_changed() {
     std::vector<std::string> changed;
     for (const Site* end : ends_of_edges()) {
-      const Source* source = source_of(main_place(*end));
+      const Source* source = source_of(own_place(*end));
       if (source == nullptr || !source->changed) continue;
-      const std::string name = short_text(main_place(*end));
+      const std::string name = short_text(own_place(*end));
       const std::string file = name.substr(0, name.rfind(':'));
       if (std::ranges::find(changed, file) == changed.end()) changed.push_back(file);
     }
@@ -345,6 +337,14 @@ bool of_library(const Frame& frame) {
   const std::string_view function = frame.function;
   return function.starts_with("std::") || function.starts_with("__gnu_cxx::") ||
          function.starts_with("void std::") || function.starts_with("__");
+}
+
+const Place& own_place(const Site& site) {
+  if (site.place.known() && !of_library(Frame{"", site.place})) return site.place;
+  const auto own = std::ranges::find_if(site.stack.frames, [](const Frame& frame) {
+    return frame.place.known() && !of_library(frame);
+  });
+  return own == site.stack.frames.end() ? site.place : own->place;
 }
 
 std::vector<std::string> details(const Report& report, const Finding& finding,

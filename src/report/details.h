@@ -24,4 +24,8 @@ struct DetailOptions {
 /// Whether a frame is of a library rather than of the program: what reports fold.
 [[nodiscard]] bool of_library(const Frame& frame);
 
+/// Where the program itself is at an event: the innermost place that is not a library's; the
+/// event's own when all are.
+[[nodiscard]] const Place& own_place(const Site& site);
+
 }  // namespace syndrome::report

@@ -9,6 +9,7 @@
 
 #include "report/canvas.h"
 #include "report/cells.h"
+#include "report/details.h"
 #include "report/words.h"
 
 namespace syndrome::report {
@@ -46,7 +47,7 @@ std::vector<Row> rows_of(const Finding& finding) {
   for (const Site& site : finding.sites) {
     const bool begins = site.op == EventKind::kBegin && finding.block_at(site.event) != nullptr;
     rows.push_back({site.event, clean(site.thread), site.op, clean(site.target),
-                    clean(short_text(site.place)), begins ? site.event : site.block});
+                    clean(short_text(own_place(site))), begins ? site.event : site.block});
   }
   for (const Block& block : finding.blocks) {
     const std::string thread = clean(block.thread);

@@ -88,6 +88,24 @@ TEST(Text, source_stacks_locks_and_threads_of_a_recording) {
   EXPECT_THAT(to_text(report, {false, false, 1}), Not(HasSubstr("called from run")));
 }
 
+TEST(Text, edges_name_the_lines_of_the_program_and_not_the_librarys) {
+  Finding finding = with_stacks();
+  const std::string library = "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h";
+  for (Site& site : finding.sites) {
+    if (site.stack.frames.empty()) continue;
+    site.place = parse_place(library + ":749:12 __gthread_mutex_lock");
+    site.stack.frames.insert(site.stack.frames.begin(), {"__gthread_mutex_lock", site.place});
+  }
+  Report report = report_with({finding});
+  report.sources = bank_source();
+  const std::string text = plain(report);
+  EXPECT_THAT(text, HasSubstr("bank.cc:12) before T2 writes it"));
+  EXPECT_THAT(text, HasSubstr("reads balance  bank.cc:12"));
+  EXPECT_THAT(text, HasSubstr("1 frame of the library"));
+  EXPECT_THAT(text, Not(HasSubstr("gthr-default.h")));
+  EXPECT_LE(widest_line(text), 80U);
+}
+
 TEST(Text, two_fields_that_belong_together) {
   expect_golden("two_fields.txt", plain(report_with({two_fields()})));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/details.h"
 #include "spec/pattern.h"
 
 namespace syndrome::report {
@@ -50,7 +51,7 @@ Phrase phrase_of(EventKind op) {
 }
 
 std::string where(const Site& site) {
-  const std::string place = short_text(site.place);
+  const std::string place = short_text(own_place(site));
   return place.empty() ? fmt::format("(event {})", site.event)
                        : fmt::format("(event {}, {})", site.event, place);
 }
