@@ -21,6 +21,8 @@ struct Options {
   std::string engine;  // of `atomicity`; empty: the default
   bool first = false;  // stop at the first finding
   bool all = false;    // every finding, not one for each combination of sites
+  /// Of `atomicity`: events that the searches for the cycles of all blocks together may look at.
+  std::uint64_t effort = 500'000'000;
   std::function<void(std::string_view)> out;  // where `print` prints; empty: nowhere
 };
 

@@ -33,7 +33,7 @@ class Atomicity final : public Check {
         return;
       case Pass::kFind: {
         Batch part = batch;
-        if (options_.first && batch.first + batch.events.size() > violation_.event) {
+        if (only_first() && batch.first + batch.events.size() > violation_.event) {
           part.events = batch.events.first(
               violation_.event < batch.first ? 0 : violation_.event - batch.first + 1);
         }
@@ -48,7 +48,7 @@ class Atomicity final : public Check {
   [[nodiscard]] bool satisfied() const override {
     switch (pass_) {
       case Pass::kDecide: return decided();
-      case Pass::kFind: return options_.first && last_event_ >= violation_.event;
+      case Pass::kFind: return only_first() && last_event_ >= violation_.event;
       case Pass::kVerify: return verifier_->satisfied();
     }
     return false;
@@ -76,6 +76,13 @@ class Atomicity final : public Check {
         return true;
       case Pass::kFind:
         end_evidence();
+        // So much to search that nothing was found: then only where the engine saw it.
+        if (result_.findings.empty() && !one_is_enough_) {
+          one_is_enough_ = true;
+          begin_evidence();
+          last_event_ = 0;
+          return true;
+        }
         verifier_.emplace(result_.findings);
         pass_ = Pass::kVerify;
         return true;
@@ -99,9 +106,17 @@ class Atomicity final : public Check {
   }
   [[nodiscard]] bool decided() const { return engine_->violation().event != 0 || gave_up(); }
 
+  /// Whether what comes after the first violation is of no interest.
+  [[nodiscard]] bool only_first() const { return options_.first || one_is_enough_; }
+
   void begin_evidence() {
     Evidence::Options options;
     options.wide = options_.all;
+    if (one_is_enough_) {
+      options.one_of = violation_.thread;
+    } else {
+      options.budget = options_.effort;
+    }
     evidence_ = std::make_unique<Evidence>(options, [this](Cycle cycle) { add(std::move(cycle)); });
   }
 
@@ -132,11 +147,15 @@ class Atomicity final : public Check {
 
   void end_evidence() {
     evidence_->finish();
-    result_.stats.push_back({"components with a cycle", evidence_->components()});
-    result_.stats.push_back({"violating blocks", cycles_});
-    if (!evidence_->incomplete().empty()) {
+    if (!one_is_enough_) {
+      result_.stats.push_back({"components with a cycle", evidence_->components()});
+      result_.stats.push_back({"violating blocks", cycles_});
+    }
+    if (const std::string& note = evidence_->incomplete(); !note.empty()) {
       result_.complete = false;
-      result_.notes.push_back(evidence_->incomplete());
+      if (std::ranges::find(result_.notes, note) == result_.notes.end()) {
+        result_.notes.push_back(note);
+      }
     }
     evidence_.reset();
     group_of_.clear();
@@ -173,6 +192,7 @@ class Atomicity final : public Check {
   std::unique_ptr<Evidence> evidence_;
   std::map<std::vector<std::uint64_t>, std::size_t> group_of_;
   std::uint64_t cycles_ = 0;
+  bool one_is_enough_ = false;
   std::optional<CycleVerifier> verifier_;
   CheckResult result_;
 };

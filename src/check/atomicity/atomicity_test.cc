@@ -11,7 +11,9 @@
 namespace syndrome::check {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -150,6 +152,14 @@ TEST(Atomicity, EveryEngineShowsWhatTheOracleDemands) {
       ASSERT_EQ(run(trace, options).result.findings.size(), expected.serializable ? 0U : 1U)
           << engine << " " << seed << "\n"
           << to_std(trace);
+      options.first = false;
+      options.effort = 0;
+      const CheckResult cut_off = run(trace, options).result;
+      if (expected.serializable) continue;
+      ASSERT_THAT(cut_off.findings, SizeIs(1)) << engine << " " << seed << "\n" << to_std(trace);
+      ASSERT_THAT(expected.strict, Contains(cut_off.findings[0].block));
+      ASSERT_FALSE(cut_off.complete);
+      ASSERT_THAT(cut_off.notes, ElementsAre(HasSubstr("is not complete")));
     }
   }
 }

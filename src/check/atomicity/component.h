@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -97,7 +98,55 @@ class Component {
   /// the events looked at.
   template <class Visit>
   void for_each_after(EventIndex e, TransactionIndex avoid, std::uint64_t& budget,
-                      Visit visit) const;
+                      Visit visit) const {
+    for_each_after(e, avoid, budget, visit, nullptr);
+  }
+  /// What searches have visited already. A thread that writes a variable again and again, while
+  /// others read it, would otherwise visit the same reads from each of its writes.
+  class Visited {
+   public:
+    explicit Visited(const Component& component)
+        : entries_(component.events_.size() + component.objects_.size()) {}
+    /// From now on: events that are reached on paths that left the block at `left`.
+    void begin(std::uint32_t search, EventNumber left) {
+      search_ = search;
+      left_ = left;
+    }
+
+   private:
+    friend class Component;
+    /// The events on an object from place `from` up to a strong one, from writes of `thread`.
+    struct Entry {
+      std::uint32_t search = 0;
+      ThreadIndex thread = 0;
+      EventNumber left = 0;
+      std::size_t from = 0;
+    };
+    /// How many of the places from `first` to the strong event `stop` are still to be visited.
+    [[nodiscard]] std::size_t news(std::size_t stop, ThreadIndex thread, std::size_t first,
+                                   std::size_t end) {
+      Entry& entry = entries_[stop];
+      const bool same = entry.search == search_ && entry.thread == thread && entry.left <= left_;
+      if (same && entry.from <= first) return 0;
+      const std::size_t until = same ? std::min(entry.from, end) : end;
+      if (same) {
+        // Those behind were visited on paths that left no later; so are these, from now on.
+        entry.left = left_;
+        entry.from = first;
+      } else {
+        entry = {search_, thread, left_, first};
+      }
+      return until - first;
+    }
+
+    std::uint32_t search_ = 0;
+    EventNumber left_ = 0;
+    std::vector<Entry> entries_;  // by strong event, then by object for those without
+  };
+  /// The same but for what such a search has visited from another write of e's thread.
+  template <class Visit>
+  void for_each_after(EventIndex e, TransactionIndex avoid, std::uint64_t& budget, Visit visit,
+                      Visited* visited) const;
   template <class Visit>
   void for_each_before(EventIndex e, std::uint64_t& budget, Visit visit) const;
 
@@ -162,7 +211,7 @@ class Component {
 
 template <class Visit>
 void Component::for_each_after(EventIndex e, TransactionIndex avoid, std::uint64_t& budget,
-                               Visit visit) const {
+                               Visit visit, Visited* visited) const {
   if (object_[e] == kNone) return;
   const std::vector<EventIndex>& list = objects_[object_[e]];
   const ThreadIndex own = thread_of(e);
@@ -177,6 +226,12 @@ void Component::for_each_after(EventIndex e, TransactionIndex avoid, std::uint64
       event(e).kind == EventKind::kRead || event(e).kind == EventKind::kReleaseShared;
   std::size_t i = place_[e] + 1;
   std::size_t stop = stop_after_[e];
+  if (visited != nullptr && is_write(event(e).kind)) {
+    const std::size_t strong = stop < list.size() ? list[stop] : events_.size() + object_[e];
+    const std::size_t end = i + visited->news(strong, own, i, stop);
+    for (; i < end && budget > 0; ++i) look(list[i]);
+    i = stop;
+  }
   while (budget > 0) {
     for (; !strong_only && i < stop && budget > 0; ++i) look(list[i]);
     if (stop >= list.size()) return;

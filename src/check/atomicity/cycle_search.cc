@@ -9,7 +9,10 @@
 namespace syndrome::check {
 
 CycleSearch::CycleSearch(const Component& component)
-    : component_(component), label_(component.size()), back_(component.size()) {}
+    : component_(component),
+      label_(component.size()),
+      back_(component.size()),
+      visited_(component) {}
 
 EventNumber CycleSearch::bound(Hop back, TransactionIndex block, Sense sense) const {
   return sense == Sense::kWide ? component_.number(back.to)
@@ -37,11 +40,12 @@ void CycleSearch::find_ways_back(TransactionIndex block, Sense sense, std::uint6
 }
 
 template <class Relax>
-void CycleSearch::expand(TransactionIndex t, TransactionIndex block, std::uint64_t& budget,
-                         Relax relax) const {
+void CycleSearch::expand(TransactionIndex t, EventNumber left, TransactionIndex block,
+                         std::uint64_t& budget, Relax relax) {
+  visited_.begin(search_, left);
   for (const EventIndex e : component_.ways_out(t)) {
     if (budget == 0) return;
-    component_.for_each_after(e, block, budget, [&](EventIndex f) { relax(Hop{e, f}); });
+    component_.for_each_after(e, block, budget, [&](EventIndex f) { relax(Hop{e, f}); }, &visited_);
     if (component_.event(e).kind != EventKind::kFork) continue;
     const auto child = component_.child_of(e);
     if (!child) continue;
@@ -105,7 +109,7 @@ std::optional<Cycle> CycleSearch::find(std::uint32_t block, Sense sense, std::ui
     const auto [t, left] = queue.front();
     queue.pop_front();
     if (label_[t].left < left) continue;  // a better way came in between
-    expand(t, block, budget, [&, from = left](Hop hop) { reach(from, hop); });
+    expand(t, left, block, budget, [&, from = left](Hop hop) { reach(from, hop); });
   }
   if (!hit) return std::nullopt;
   return minimal(block, *hit, sense);

@@ -70,7 +70,8 @@ class CycleSearch {
   template <class Relax>
   void leave(TransactionIndex block, std::uint64_t& budget, Relax relax) const;
   template <class Relax>
-  void expand(TransactionIndex t, TransactionIndex block, std::uint64_t& budget, Relax relax) const;
+  void expand(TransactionIndex t, EventNumber left, TransactionIndex block, std::uint64_t& budget,
+              Relax relax);
   template <class Accept>
   [[nodiscard]] Hop direct(TransactionIndex a, TransactionIndex b, Accept accept) const;
   [[nodiscard]] Cycle minimal(TransactionIndex block, TransactionIndex last, Sense sense) const;
@@ -81,6 +82,7 @@ class CycleSearch {
   std::vector<Label> label_;   // by transaction
   std::vector<WayBack> back_;  // by transaction
   EventNumber latest_bound_ = 0;
+  Component::Visited visited_;
 };
 
 }  // namespace syndrome::check

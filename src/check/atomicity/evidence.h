@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,8 @@ class Evidence : public EventHandlers {
  public:
   struct Options {
     bool wide = false;  // also blocks that violate in the wide sense only
+    /// One cycle is enough, if possible one through a block of this thread.
+    std::optional<ThreadId> one_of;
     /// Events kept before the graph is built for the first time.
     std::size_t window = 1U << 20U;
     /// Events kept at most. Past it, the oldest cycles are settled as if the trace ended here, and
@@ -105,6 +108,8 @@ class Evidence : public EventHandlers {
   [[nodiscard]] Graph build_graph() const;
   [[nodiscard]] std::vector<bool> reachable_from_open(const Graph& graph) const;
   void search_components(const Graph& graph, const std::vector<bool>& alive);
+  void search(const Component& members);
+  void search_one(const Component& members);
   void keep(const std::vector<bool>& alive);
 
   Options options_;
@@ -115,6 +120,7 @@ class Evidence : public EventHandlers {
   std::vector<ThreadState> threads_;
   std::size_t next_settle_;
   std::uint64_t components_ = 0;
+  bool found_one_ = false;
   std::string incomplete_;
 };
 

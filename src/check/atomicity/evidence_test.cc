@@ -153,6 +153,22 @@ TEST(Evidence, EntersABlockWhereItJoinsTheThreadThatForkedIt) {
   EXPECT_EQ(oracle(trace.events).wide, find(trace, 100).wide);
 }
 
+TEST(Evidence, BlocksThatDoNotViolateDoNotUseUpWhatTheOthersNeed) {
+  // Each block of T2 is on a cycle with T1's, but only the last one can be interrupted; to find
+  // that out, each of the others is searched to the end of the trace.
+  std::string text = "T1|begin()\nT1|r(x)\n";
+  for (int i = 0; i < 2000; ++i) text += "T2|begin()\nT2|r(y)\nT2|r(y)\nT2|end()\nT3|r(y)\n";
+  text += "T2|begin()\nT2|r(z)\nT3|w(z)\nT2|w(z)\nT2|end()\nT2|w(x)\nT1|r(x)\nT1|end()\n";
+  SmallTrace trace = from_std(text);
+  Evidence::Options options;
+  options.budget = 20'000;
+  std::vector<EventNumber> blocks;
+  Evidence evidence(options, [&](const Cycle& cycle) { blocks.push_back(cycle.block); });
+  dispatch(evidence, Batch{trace.events, 1});
+  evidence.finish();
+  EXPECT_THAT(blocks, ::testing::Contains(10'003));
+}
+
 TEST(Evidence, SaysWhenItHadToForget) {
   std::string text = "T1|begin()\nT1|r(x)\n";
   for (int i = 0; i < 200; ++i) text += "T2|w(x)\n";
