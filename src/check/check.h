@@ -24,6 +24,11 @@ struct Options {
   /// Of `atomicity`: events that the searches for the cycles of all blocks together may look at.
   std::uint64_t effort = 500'000'000;
   std::function<void(std::string_view)> out;  // where `print` prints; empty: nowhere
+  /// Of `determinism`: whether the function or block of this name was declared deterministic; none
+  /// when nobody declared any. And whether every begin … end is such a block.
+  std::function<bool(std::string_view)> deterministic;
+  bool every_begin_is_deterministic = true;
+  bool race_filter = true;  // of `determinism`: do not look at data that is free of races
 };
 
 class Check {

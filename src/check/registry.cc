@@ -8,6 +8,7 @@
 
 #include "check/atomicity/atomicity.h"
 #include "check/count/count.h"
+#include "check/determinism/determinism.h"
 #include "check/print/print.h"
 #include "check/races/races.h"
 #include "spec/nearest.h"
@@ -36,6 +37,23 @@ constexpr std::array<Rule, 1> kRacesRules = {{
      "atomic."},
 }};
 
+constexpr std::array<Rule, 2> kDeterminismRules = {{
+    {"conflict-in-block", "two threads of one deterministic block are in each other's way",
+     "Two operations of one deterministic block conflict (two accesses to one variable, one of "
+     "them "
+     "a write; two acquires of one lock; two waits for one semaphore), and nothing inside of the "
+     "block orders them: which one comes first, and so the result, is up to the schedule. Locks "
+     "and atomics keep threads apart but do not say who comes first. Usual fix: give each thread "
+     "data of its own and put it together after the join, or let a barrier or a semaphore order "
+     "the two."},
+    {"external-cycle", "someone outside interferes with a deterministic block",
+     "What the threads of a deterministic block do, taken together, did not run as if alone: "
+     "another thread came in between, in such a way that no order in which the blocks run one "
+     "after the other gives the same result. Usual fix: hold one lock for the whole block, and at "
+     "every other access to the data that it uses; or join the threads that the block forks before "
+     "it ends."},
+}};
+
 constexpr Registration kRegistry[] = {
     {"atomicity", "every block runs as if alone (conflict serializability)", make_atomicity,
      kAtomicityEngines, kAtomicityRules},
@@ -44,6 +62,11 @@ constexpr Registration kRegistry[] = {
      make_races,
      {},
      kRacesRules},
+    {"determinism",
+     "deterministic blocks give the same result under every schedule (SingleTrack)",
+     make_determinism,
+     {},
+     kDeterminismRules},
     {"count", "counts events by kind; always clean", make_count, {}, {}, true},
     {"print", "prints every event; always clean", make_print, {}, {}, true},
 };

@@ -18,7 +18,9 @@
 #include "cli/progress.h"
 #include "cli/render.h"
 #include "report/report.h"
+#include "spec/pattern.h"
 #include "spec/spec.h"
+#include "trace/capture_reader.h"
 #include "trace/input.h"
 
 namespace syndrome::cli {
@@ -111,6 +113,7 @@ class Checker {
         if (output_) output_ = write_stdout(text);
       };
     }
+    say_what_is_deterministic(input->path(), check_options);
     for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
     ProgressBar bar(!call_.quiet);
     check::PassOptions options;
@@ -128,6 +131,24 @@ class Checker {
     }
     report(file, *result);
     return true;
+  }
+
+  /// What the spec declares. Where nobody declares anything, the begin … end of an imported trace
+  /// are meant; a recorded program has its annotations, and its begin … end are atomic blocks.
+  void say_what_is_deterministic(const std::string& path, check::Options& options) {
+    const bool declares = spec_ && !spec_->blocks.deterministic.empty();
+    if (declares) {
+      options.deterministic = [this](std::string_view name) {
+        const std::vector<std::string_view> forms = spec::forms_of(name);
+        const auto matches = [&forms](const spec::Entry& entry) {
+          return entry.pattern.matches(forms);
+        };
+        return std::ranges::any_of(spec_->blocks.deterministic, matches) &&
+               std::ranges::none_of(spec_->blocks.exclude, matches);
+      };
+    }
+    const Result<bool> recorded = trace::is_capture(path);
+    options.every_begin_is_deterministic = !declares && (!recorded || !*recorded);
   }
 
   void report(const std::string& file, const check::PassResult& result) {

@@ -114,8 +114,30 @@ std::string ordering_fix(const Finding& finding) {
       variable, variable);
 }
 
+/// Of a conflict in a block.
+std::string parting_fix(const Finding& finding) {
+  const Site* const site = finding.site_at(finding.events.front());
+  if (site == nullptr) return {};
+  if (is_access(site->op)) {
+    return fmt::format(
+        "Give each thread a {} of its own and put them together after the join; or let a barrier "
+        "or a semaphore order the two. A lock or an atomic is not enough: who comes first would "
+        "still be up to the schedule.",
+        site->target);
+  }
+  if (site->op == EventKind::kWait) {
+    return fmt::format("Give each of the two threads a semaphore of its own instead of {}.",
+                       site->target);
+  }
+  return fmt::format(
+      "Give each thread data of its own instead of what lock {} protects, and put it together "
+      "after the join; or let a barrier or a semaphore say whose turn it is.",
+      site->target);
+}
+
 std::string usual_fix(const Finding& finding) {
   if (finding.rule == "race") return ordering_fix(finding);
+  if (finding.rule == "conflict-in-block") return parting_fix(finding);
   const Block* block = finding.block_at(finding.block);
   if (block == nullptr || finding.cycle.empty()) return {};
   const std::string name = block_words(finding, *block);

@@ -169,7 +169,11 @@ class Maker {
     block.begin = witness.block;
     block.end = witness.block_end;
     block.thread = names_.thread(witness.block_begin.thread);
-    block.label = names_.label(witness.block_begin.label());
+    // How a recording tells an annotated function from the function itself.
+    constexpr std::string_view kAnnotation = "deterministic ";
+    std::string_view label = names_.label(witness.block_begin.label());
+    if (label.starts_with(kAnnotation)) label.remove_prefix(kAnnotation.size());
+    block.label = label;
     block.place = places_.of(witness.block_begin.site).front();
     return block;
   }

@@ -198,7 +198,11 @@ class Writer {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     if (names.empty()) return ".";
-    return ": " + listed(names, "other block") + " did not run as if alone.";
+    const std::string all = listed(names, "other block");
+    if (entry.check == "determinism") {
+      return fmt::format(": {} {} not deterministic.", all, names.size() == 1 ? "is" : "are");
+    }
+    return ": " + all + " did not run as if alone.";
   }
 
   void write_size(const CheckReport& entry) {
@@ -224,7 +228,8 @@ class Writer {
     line("");
     write_headline(finding, number);
     const bool race = finding.rule == "race" && finding.events.size() == 2;
-    if (finding.cycle.empty() && !race) paragraph(clean(finding.message), kIndent);
+    const bool inside = finding.rule == "conflict-in-block" && finding.events.size() == 2;
+    if (finding.cycle.empty() && !race && !inside) paragraph(clean(finding.message), kIndent);
     line("");
     for (const std::string& each : draw(finding, kColumns - kIndent, paint_)) {
       line(each.empty() ? "" : std::string(kIndent, ' ') + each);
@@ -236,6 +241,10 @@ class Writer {
                                   "other way round, or at the same time.",
                                   race_words(finding))),
                 kIndent);
+    }
+    if (inside) {
+      line("");
+      paragraph(clean(conflict_words(finding)), kIndent);
     }
     const std::vector<std::string> shown =
         details(report_, finding, {kColumns - kIndent, options_.frames}, paint_);
@@ -258,7 +267,7 @@ class Writer {
     if (block != nullptr) {
       what = clean(block->label.empty() ? block_words(finding, *block)
                                         : function_words(block->label)) +
-             " is not atomic";
+             fmt::format(" is not {}", property_of(finding));
       where = thread_words(clean(block->thread));
       where += block->place.known() ? ", " + clean(short_text(block->place))
                                     : fmt::format(", event {}", block->begin);
@@ -305,7 +314,7 @@ class Writer {
   void write_advice(const Finding& finding, bool detailed) {
     constexpr std::size_t kMargin = 12;
     line("");
-    if ((!finding.cycle.empty() || finding.rule == "race") && !detailed) {
+    if ((!finding.cycle.empty() || !finding.events.empty()) && !detailed) {
       item("Locks held", Style::kStrong, clean(locks_held(finding)), kMargin);
     }
     const std::string fix = usual_fix(finding);
@@ -340,15 +349,34 @@ class Writer {
           0);
       return;
     }
+    if (entry.check == "determinism") return write_determinism_limits(entry);
     if (report_.trace.blocks == 0) return write_no_blocks();
     paragraph(fmt::format("{}{} ran as if one after the other. This is what happened in one run: "
                           "another input or another schedule may still break them, and code that "
                           "did not run, or ran outside of blocks, was not judged.",
-                          left_out(entry) ? "But for what was left out: " : "",
+                          left_out(entry) ? "But for what was left out, the " : "The ",
                           report_.trace.blocks == 1
-                              ? std::string("The block")
-                              : fmt::format("The {} blocks", grouped(report_.trace.blocks))),
+                              ? std::string("block")
+                              : fmt::format("{} blocks", grouped(report_.trace.blocks))),
               0);
+  }
+
+  /// What was proved is in the notes.
+  void write_determinism_limits(const CheckReport& entry) {
+    const auto blocks = std::ranges::find(entry.stats, "deterministic blocks", &check::Stat::name);
+    if (blocks != entry.stats.end() && blocks->value == 0) {
+      paragraph("There was nothing to check: the trace has no deterministic blocks.", 0,
+                Style::kWarn);
+      paragraph(
+          "Name functions in a spec, [blocks] deterministic = [\"sort\"], or put "
+          "SYNDROME_DETERMINISTIC (from <syndrome/syndrome.h>) before one and build again.",
+          0);
+      return;
+    }
+    paragraph(
+        "Code that did not run, or ran outside of deterministic blocks, was not judged, and "
+        "neither was what the trace does not have.",
+        0);
   }
 
   /// What to do about a trace in which nothing is said to be atomic.

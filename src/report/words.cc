@@ -158,6 +158,28 @@ std::string race_headline(const Finding& finding) {
   return site == nullptr ? "data race" : fmt::format("data race on {}", site->target);
 }
 
+std::string conflict_words(const Finding& finding) {
+  const Block* block = finding.block_at(finding.block);
+  const std::string name = block == nullptr ? "the block" : block_words(finding, *block);
+  std::string text = fmt::format(
+      "{}. Inside {}, no fork, join, barrier or semaphore leads from the one to the other: which "
+      "comes first is up to the schedule.",
+      race_words(finding), name);
+  const Site* const site = finding.site_at(finding.events.front());
+  if (site == nullptr) return text;
+  switch (site->op) {
+    case EventKind::kAcquire:
+    case EventKind::kAcquireShared:
+      return text + " The lock keeps them apart, but does not say whose turn it is.";
+    case EventKind::kWait: return text + " Either can take what was posted.";
+    default: return text;
+  }
+}
+
+std::string_view property_of(const Finding& finding) {
+  return finding.check == "determinism" ? "deterministic" : "atomic";
+}
+
 std::string message_of(const Finding& finding) {
   if (finding.rule == "race" && finding.events.size() == 2) {
     return fmt::format("{}: {}; nothing orders the two", race_headline(finding),
@@ -166,8 +188,11 @@ std::string message_of(const Finding& finding) {
   const Block* block = finding.block == 0 ? nullptr : finding.block_at(finding.block);
   std::string text;
   if (block != nullptr) {
-    text = fmt::format("{} ({}) is not atomic: ", block_words(finding, *block),
-                       thread_words(block->thread));
+    text = fmt::format("{} ({}) is not {}: ", block_words(finding, *block),
+                       thread_words(block->thread), property_of(finding));
+  }
+  if (finding.rule == "conflict-in-block" && finding.events.size() == 2) {
+    return fmt::format("{}{}; nothing inside the block orders the two", text, race_words(finding));
   }
   // A long cycle is told by its beginning; the list `cycle` has all of it.
   constexpr std::size_t kToldEdges = 6;

@@ -38,6 +38,12 @@ namespace syndrome::report {
 /// "data race on x"
 [[nodiscard]] std::string race_headline(const Finding& finding);
 
+/// Of a conflict in a block: the two, and why they are unordered.
+[[nodiscard]] std::string conflict_words(const Finding& finding);
+
+/// What the block of a finding is not: "atomic" or "deterministic".
+[[nodiscard]] std::string_view property_of(const Finding& finding);
+
 /// The one-line message of a finding.
 [[nodiscard]] std::string message_of(const Finding& finding);
 

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 // Beside itself, what a stage may include. "check/*" stands for the folder of one analysis; of
 // src/check itself that folder sees only the interface. An analysis never sees another one, but for
-// the race detector, which is a filter for others, and the traces that all are tested with.
+// the race detector, which is a filter for others, the traces that all are tested with, and what
+// determinism shares with atomicity: what conflicts, and the engine and search for cycles.
 const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude = {
     {"event", {}},
     {"runtime", {"event"}},
@@ -31,7 +32,8 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"check/*",
      {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h", "check/witnesses.h",
       "check/races/detector.h", "check/races/happens_before.h", "check/samples/random_trace.h",
-      "check/samples/shrink.h"}},
+      "check/samples/shrink.h", "check/atomicity/conflict.h", "check/atomicity/reach.h",
+      "check/atomicity/evidence.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"report", {"event", "spec", "check"}},
     {"cli", {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "report"}},

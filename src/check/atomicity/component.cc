@@ -245,7 +245,9 @@ void Component::order_events() {
   for (EventIndex e = 0; e < events_.size(); ++e) {
     const ThreadIndex thread = thread_of(e);
     const bool first = last[thread] == kNone;
-    ordinal_[e] = first ? 1 : ordinal_[last[thread]] + 1;
+    // Entries of one number are one event: determinism lets an event stand for two.
+    const bool same = !first && number(last[thread]) == number(e);
+    ordinal_[e] = first ? 1 : ordinal_[last[thread]] + (same ? 0 : 1);
     last[thread] = e;
     if (first && forked_by[thread] != kNone) learn(thread, number(e), forked_by[thread]);
     learn_from_object(e, taken);

@@ -77,6 +77,9 @@ class Reach : public EventHandlers {
     }
   }
 
+  /// No happens_after of this object will come any more.
+  void forget_home_made(std::uint32_t object) { home_made_.erase(object); }
+
   [[nodiscard]] const Violation& violation() const { return violation_; }
   /// After the first violation the engine may go on: a closing edge is counted and left out.
   [[nodiscard]] std::uint64_t closings() const { return counts_.closings; }

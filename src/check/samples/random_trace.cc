@@ -42,6 +42,8 @@ struct Shape {
   bool disciplined;          // a variable is only accessed under its lock
   bool closes;               // blocks and locks are closed at the end
   std::uint32_t atomic = 0;  // percent of the variables whose accesses are mostly atomic
+  std::uint32_t own = 0;     // percent of the accesses that are to the thread's own variable
+  std::uint32_t nest = 15;   // percent of the blocks in blocks that are taken
   std::array<std::uint32_t, kEventKindCount> weights{};
 
   std::uint32_t& weight(EventKind kind) { return weights[static_cast<std::size_t>(kind)]; }
@@ -119,16 +121,50 @@ void add_orders(Rng& rng, Shape& shape) {
   if (rng.percent(15)) shape.weight(EventKind::kFree) = 2;
 }
 
+/// A shape gets threads that are forked inside of blocks.
+void add_forks(Rng& rng, Shape& shape) {
+  shape.forked = rng.between(60, 100);
+  shape.own = rng.percent(60) ? rng.between(60, 100) : 0;
+  shape.nest = rng.between(0, 60);
+  if (shape.own != 0) shape.variables = std::max(shape.variables, shape.threads);
+  if (rng.percent(60)) {
+    shape.locks = 0;
+    shape.disciplined = false;
+    for (const EventKind kind : {EventKind::kAcquire, EventKind::kRelease,
+                                 EventKind::kAcquireShared, EventKind::kReleaseShared}) {
+      shape.weight(kind) = 0;
+    }
+  }
+  const std::uint32_t blocks = rng.between(2, 12);
+  shape.weight(EventKind::kBegin) = blocks;
+  shape.weight(EventKind::kEnd) = 1 + rng.below(blocks);
+  shape.weight(EventKind::kFork) = rng.between(8, 25);
+  shape.weight(EventKind::kJoin) = rng.percent(80) ? rng.between(3, 15) : 0;
+  shape.weight(EventKind::kThreadStop) = rng.percent(20) ? rng.between(1, 4) : 0;
+  shape.atomic = rng.percent(25) ? rng.between(10, 60) : 0;
+  if (rng.percent(50)) {
+    shape.others = rng.between(1, 2);
+    for (const EventKind kind :
+         {EventKind::kBarrierArrive, EventKind::kBarrierLeave, EventKind::kPost, EventKind::kWait,
+          EventKind::kHappensBefore, EventKind::kHappensAfter}) {
+      shape.weight(kind) = rng.percent(60) ? rng.between(2, 15) : 0;
+    }
+  }
+}
+
 Shape draw_shape(Rng& rng, const RandomOptions& options) {
   Shape shape = draw_shape(rng);
   if (options.orders) add_orders(rng, shape);
+  if (options.forks) add_forks(rng, shape);
   return shape;
 }
 
 class Generator {
  public:
   Generator(std::uint64_t seed, const RandomOptions& options)
-      : rng_(seed), shape_(draw_shape(rng_, options)), orders_(options.orders) {
+      : rng_(seed),
+        shape_(draw_shape(rng_, options)),
+        orders_(options.orders || shape_.atomic != 0) {
     for (std::uint32_t t = 1; t < shape_.threads; ++t) {
       if (rng_.percent(shape_.forked)) waits_for_fork_.insert(ThreadId(t));
     }
@@ -152,6 +188,9 @@ class Generator {
     event.thread = thread_;
     event.kind = draw_kind();
     event.target = draw_target(event.kind);
+    if (event.kind <= EventKind::kRmw && shape_.own != 0 && rng_.percent(shape_.own)) {
+      event.target = thread_.value % shape_.variables;
+    }
     if (orders_) {
       event.order = draw_order(event);
       event.site = SiteId(rng_.below(4));
@@ -161,7 +200,10 @@ class Generator {
       return;
     }
     // Deep nesting and deep re-entry say no more than two levels do.
-    if (event.kind == EventKind::kBegin && state_.depth(thread_) >= 1 && !rng_.percent(15)) return;
+    if (event.kind == EventKind::kBegin && state_.depth(thread_) >= 1 &&
+        !rng_.percent(shape_.nest)) {
+      return;
+    }
     if ((event.kind == EventKind::kAcquire || event.kind == EventKind::kAcquireShared) &&
         state_.holds(thread_, event.target) && !rng_.percent(15)) {
       return;

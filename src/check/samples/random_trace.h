@@ -32,6 +32,9 @@ struct RandomOptions {
   /// Atomic accesses with memory orders, fences and much synchronization; few blocks. Most events
   /// are at one of a few sites.
   bool orders = false;
+  /// Threads forked inside of blocks, blocks in blocks, barriers and semaphores; threads keep to
+  /// their own variables more or less, so that not everything is in conflict.
+  bool forks = false;
 };
 [[nodiscard]] SmallTrace random_trace(std::uint64_t seed, const RandomOptions& options = {});
 

@@ -1,0 +1,27 @@
+// Compares the check `determinism` with its definition on random traces, for as long as it is told:
+// determinism_fuzz [COUNT [SEED]].
+
+#include "check/determinism/differential.h"
+#include "fuzz/fuzz_main.h"
+
+namespace {
+
+std::optional<std::string> compare(std::uint64_t first, std::uint64_t count, std::uint64_t* found,
+                                   const std::function<void(std::uint64_t)>& progress) {
+  syndrome::check::determinism::Tally tally;
+  auto disagreement = syndrome::check::determinism::first_disagreement(
+      first, count, &tally, [&](std::uint64_t done) {
+        *found = tally.violated;
+        progress(done);
+      });
+  *found = tally.violated;
+  return disagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return syndrome::fuzz::fuzz_main(argc, argv, "determinism_fuzz", 200'000,
+                                   "determinism, with and without the race filter", "violate",
+                                   compare);
+}
