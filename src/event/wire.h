@@ -29,7 +29,7 @@ using Word = std::uint64_t;
 
 /// Of everything that probes, runtime, recorder and reader must agree on. A unit that was compiled
 /// with another number is refused with a message.
-inline constexpr std::uint32_t kAbi = 1;
+inline constexpr std::uint32_t kAbi = 2;
 
 inline constexpr std::size_t kLineWords = 32;
 inline constexpr unsigned kAddressBits = 47;
@@ -65,7 +65,35 @@ enum class Control : std::uint8_t {
   kResume = 9,
   /// These bytes of the stack are a new variable from here on. Operands: address, bytes.
   kLocals = 10,
+  /// The accesses of a loop, in the order in which it made them: round after round, in each round
+  /// one access for each of its sites. top: how many sites, and from bit 4 on how many of them, the
+  /// first ones, had their turn once more after the last whole round; payload: whole rounds, at
+  /// most kMaxRounds. Operands: the strides, kStridesInWord to a word. Then an access word for each
+  /// site: its address in the first round.
+  kRun = 11,
 };
+
+inline constexpr std::size_t kMaxRunSites = 8;
+/// A longer loop leaves several records, so that reading one takes bounded time and memory.
+inline constexpr std::uint64_t kMaxRounds = 4096;
+inline constexpr unsigned kStrideBits = 15;  // two's complement, in bytes
+inline constexpr std::size_t kStridesInWord = 4;
+[[nodiscard]] constexpr bool is_stride(std::int64_t bytes) {
+  return bytes >= -(std::int64_t{1} << (kStrideBits - 1)) &&
+         bytes < (std::int64_t{1} << (kStrideBits - 1));
+}
+[[nodiscard]] constexpr Word stride_bits(std::int64_t bytes, std::size_t index) {
+  const Word mask = (Word{1} << kStrideBits) - 1;
+  return (static_cast<Word>(bytes) & mask) << (kStrideBits * (index % kStridesInWord));
+}
+[[nodiscard]] constexpr std::int64_t stride_of(Word strides, std::size_t index) {
+  const unsigned above = 64 - kStrideBits * (static_cast<unsigned>(index % kStridesInWord) + 1);
+  return static_cast<std::int64_t>(strides << above) >> (64 - kStrideBits);
+}
+/// Of the whole record, in words.
+[[nodiscard]] constexpr std::size_t run_words(std::size_t sites) {
+  return 1 + (sites + kStridesInWord - 1) / kStridesInWord + sites;
+}
 
 /// What a kSync is. `object` is an address unless it says otherwise; a thread's number counts the
 /// threads of the process from 0 (the first).
@@ -144,6 +172,9 @@ inline constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 }
 [[nodiscard]] constexpr Word operand(Word value) {
   return value | kOperandBit;
+}
+[[nodiscard]] constexpr Word run(Word rounds, std::size_t sites, std::uint32_t rest) {
+  return control(Control::kRun, rounds << 4, static_cast<std::uint32_t>(sites) | (rest << 4));
 }
 [[nodiscard]] constexpr Word sync(Sync kind, unsigned operands, std::uint32_t call) {
   return control(Control::kSync,

@@ -24,6 +24,7 @@
 #include "instrument/probes.h"
 #include "instrument/recognize.h"
 #include "instrument/sites.h"
+#include "instrument/twins.h"
 #include "instrument/unit_builder.h"
 
 namespace syndrome::instrument {
@@ -100,6 +101,10 @@ void strip_attributes(llvm::Module& module) {
     function.removeFnAttrs(mask);
     // A probe may push a return address below the stack pointer.
     function.addFnAttr(llvm::Attribute::NoRedZone);
+    // A loop whose accesses are recorded must not become a call that the runtime records again.
+    for (const char* name : {"no-builtin-memset", "no-builtin-memcpy", "no-builtin-memmove"}) {
+      function.addFnAttr(name);
+    }
     for (llvm::Use& use : function.uses()) {
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
           call != nullptr && call->isCallee(&use)) {
@@ -148,6 +153,9 @@ class Instrumenter {
         at.CreateStore(probes_.runtime(at, abi::kFrame, at.getInt64Ty(), {}), frame, true);
       }
     }
+    llvm::ValueToValueMapTy twins;
+    if (!leaves_) make_twins(function, plan, twins);
+    twins_ = &twins;
     for (const PlannedLocal& local : plan.locals) add(local, function);
     for (const PlannedAccess& access : plan.accesses) add(access);
     for (const PlannedRange& range : plan.ranges) add(range);
@@ -276,6 +284,9 @@ class Instrumenter {
   void add(const PlannedAccess& planned) {
     const std::uint32_t site =
         sites_.access(*planned.instruction, planned.pointer, planned.kind, planned.bytes);
+    if (const auto twin = twins_->find(planned.instruction); twin != twins_->end()) {
+      mark(planned, llvm::cast<llvm::Instruction>(&*twin->second), site);
+    }
     if (planned.once == nullptr) {
       llvm::IRBuilder<> at(planned.instruction);
       access(at, planned.pointer, site);
@@ -294,6 +305,26 @@ class Instrumenter {
     at.SetCurrentDebugLocation(planned.instruction->getDebugLoc());
     access(at, planned.pointer, site);
     at.CreateStore(at.getTrue(), done);
+  }
+
+  /// The same value in the twin of its loop.
+  template <typename Value>
+  Value* twin_of(Value* value) {
+    const auto found = twins_->find(value);
+    return found == twins_->end() ? value : llvm::cast<Value>(&*found->second);
+  }
+
+  void mark(const PlannedAccess& planned, llvm::Instruction* twin, std::uint32_t site) {
+    llvm::AllocaInst* done = nullptr;
+    if (planned.once != nullptr) {
+      llvm::IRBuilder<> top(&*twin->getFunction()->getEntryBlock().begin());
+      done = top.CreateAlloca(top.getInt8Ty());
+      llvm::IRBuilder<> outside(twin_of(planned.once)->getTerminator());
+      outside.CreateStore(outside.getInt8(0), done);
+    }
+    llvm::IRBuilder<> at(twin);
+    probes_.mark(at, twin_of(planned.pointer), site, planned.kind != unit::SiteKind::kRead, done)
+        ->setAAMetadata(twin->getAAMetadata());
   }
 
   void add(const PlannedRange& range) {
@@ -444,6 +475,7 @@ class Instrumenter {
   llvm::Constant* address_ = nullptr;
   bool leaves_ = false;
   bool migrates_ = false;
+  llvm::ValueToValueMapTy* twins_ = nullptr;
 };
 
 }  // namespace

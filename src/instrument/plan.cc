@@ -126,15 +126,6 @@ Root root_of(const llvm::Value* pointer, std::uint64_t bytes, const llvm::DataLa
   return root;
 }
 
-/// Whether an instruction may synchronize: what comes after it says something new.
-bool ends_cover(const llvm::Instruction& instruction) {
-  if (instruction.isAtomic()) return true;
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (call == nullptr) return false;
-  const llvm::Function* callee = call->getCalledFunction();
-  return callee == nullptr || !callee->isIntrinsic();
-}
-
 bool in_cycle(const llvm::BasicBlock& block) {
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
   llvm::SmallVector<const llvm::BasicBlock*, 16> work(llvm::succ_begin(&block),
@@ -149,6 +140,14 @@ bool in_cycle(const llvm::BasicBlock& block) {
 }
 
 }  // namespace
+
+bool ends_cover(const llvm::Instruction& instruction) {
+  if (instruction.isAtomic()) return true;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (call == nullptr) return false;
+  const llvm::Function* callee = call->getCalledFunction();
+  return callee == nullptr || !callee->isIntrinsic();
+}
 
 llvm::Value* atomic_call_object(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();

@@ -87,6 +87,9 @@ class Planner {
   llvm::SmallPtrSet<const llvm::Function*, 32> silent_;  // neither they nor their callees have any
 };
 
+/// Whether an instruction may synchronize: what comes after it says something new.
+[[nodiscard]] bool ends_cover(const llvm::Instruction& instruction);
+
 /// The pointer that one of the __atomic_* library functions works on, or null for other calls.
 [[nodiscard]] llvm::Value* atomic_call_object(const llvm::CallBase& call);
 

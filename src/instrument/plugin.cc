@@ -6,11 +6,13 @@
 #include <llvm/Support/CommandLine.h>
 
 #include "instrument/instrument.h"
+#include "instrument/runs.h"
 
 namespace {
 
 using syndrome::instrument::InstrumentPass;
 using syndrome::instrument::Mode;
+using syndrome::instrument::RunsPass;
 
 llvm::cl::opt<Mode> mode("syndrome-mode", llvm::cl::desc("Where Syndrome puts its probes"),
                          llvm::cl::values(clEnumValN(Mode::kSource, "source",
@@ -18,18 +20,25 @@ llvm::cl::opt<Mode> mode("syndrome-mode", llvm::cl::desc("Where Syndrome puts it
                                           clEnumValN(Mode::kFast, "fast", "after inlining")),
                          llvm::cl::init(Mode::kSource));
 
-void add(llvm::ModulePassManager& passes, Mode here) {
-  if (mode == here) passes.addPass(InstrumentPass(here));
-}
-
 void add_callbacks(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-        add(passes, Mode::kSource);
-        if (mode == Mode::kFast) passes.addPass(syndrome::instrument::SynchronizationPass());
+        if (mode == Mode::kSource) {
+          passes.addPass(InstrumentPass(Mode::kSource));
+        } else {
+          passes.addPass(syndrome::instrument::SynchronizationPass());
+        }
       });
   builder.registerOptimizerEarlyEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add(passes, Mode::kFast); });
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+        if (mode != Mode::kFast) return;
+        passes.addPass(InstrumentPass(Mode::kFast));
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(RunsPass()));
+      });
+  builder.registerScalarOptimizerLateEPCallback(
+      [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+        if (mode == Mode::kSource) passes.addPass(RunsPass());
+      });
 }
 
 }  // namespace

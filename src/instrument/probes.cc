@@ -28,11 +28,49 @@ llvm::Value* Probes::window(llvm::IRBuilder<>& at, bool migrates) {
   return migrates ? static_cast<llvm::Value*>(at.CreateThreadLocalAddress(thread_)) : thread_;
 }
 
-void Probes::word(llvm::IRBuilder<>& at, llvm::Value* word, bool migrates) {
+llvm::CallInst* Probes::word(llvm::IRBuilder<>& at, llvm::Value* word, bool migrates) {
   llvm::CallInst* call = at.CreateCall(probe_, {window(at, migrates), word});
   call->addParamAttr(
       0, llvm::Attribute::get(module_.getContext(), llvm::Attribute::ElementType, at.getPtrTy()));
   call->setDoesNotThrow();
+  return call;
+}
+
+llvm::CallInst* Probes::mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
+                             bool writes, llvm::Value* done) {
+  llvm::CallInst* call =
+      done == nullptr
+          ? runtime(at, abi::kMark, at.getVoidTy(),
+                    {pointer, at.getInt64(site), at.getInt32(writes ? 1 : 0)})
+          : runtime(at, abi::kMarkOnce, at.getVoidTy(), {pointer, at.getInt64(site), done});
+  // What lets the optimizer work on the loop as if the mark were not there.
+  call->addParamAttr(0, llvm::Attribute::ReadNone);
+  call->addParamAttr(0, llvm::Attribute::NoCapture);
+  llvm::MemoryEffects effects = llvm::MemoryEffects::inaccessibleMemOnly();
+  if (done != nullptr) {
+    call->addParamAttr(2, llvm::Attribute::NoCapture);
+    effects |= llvm::MemoryEffects::argMemOnly();
+  }
+  call->setMemoryEffects(effects);
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  call->addFnAttr(llvm::Attribute::NoSync);
+  call->addFnAttr(llvm::Attribute::NoFree);
+  call->addFnAttr(llvm::Attribute::NoCallback);
+  call->addFnAttr(llvm::Attribute::NoMerge);
+  return call;
+}
+
+void Probes::loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site) {
+  const auto loosen = [](llvm::CallInst* call) {
+    call->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+    call->addFnAttr(llvm::Attribute::WillReturn);
+  };
+  if (site > 0xffff) {
+    loosen(word(at, at.getInt64(wire::control(wire::Control::kWide, 0, site >> 16)), false));
+  }
+  llvm::Value* address = at.CreatePtrToInt(pointer, at.getInt64Ty());
+  loosen(word(at, at.CreateOr(address, at.getInt64(wire::Word{site & 0xffff} << wire::kTopShift)),
+              false));
 }
 
 void Probes::access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,

@@ -17,8 +17,14 @@ class Probes {
   explicit Probes(llvm::Module& module);
 
   /// One word. `migrates`: the function may go on in another thread (a coroutine).
-  void word(llvm::IRBuilder<>& at, llvm::Value* word, bool migrates);
+  llvm::CallInst* word(llvm::IRBuilder<>& at, llvm::Value* word, bool migrates);
   void access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, bool migrates);
+  /// An access of a loop that may be recorded when the loop is over (runs.h): lowered later.
+  /// `done`: null, or a byte that says whether this read, the same in each round, was recorded.
+  llvm::CallInst* mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, bool writes,
+                       llvm::Value* done);
+  /// As access(), for an access that needs not stay behind its probe.
+  void loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site);
   /// kEnter, kExit, kLeaf: of the function at `address`; `top` is an i32 or null for 0.
   void control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address, llvm::Value* top,
                bool migrates);

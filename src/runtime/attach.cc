@@ -227,6 +227,7 @@ bool open_session() {
   process.slot = slot;
   process.ring_words = session->ring_words;
   process.exact = session->order == Order::kExact;
+  __atomic_store_n(&__syndrome_pinned, process.exact ? 1u : 0u, __ATOMIC_RELAXED);
   const Path meta_path = path_of("meta", true);
   const int created = sys::open(meta_path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const Path rings_path = path_of("rings", true);

@@ -118,6 +118,48 @@ PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   appended(3);
 }
 
+extern "C" {
+__attribute__((visibility("default"))) std::uint32_t __syndrome_pinned = 0;
+}
+
+PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
+                          std::uint32_t rest) {
+  if (!recording()) return;
+  const unsigned sites = run->sites;
+  const auto words = static_cast<unsigned>(wire::run_words(sites));
+  for (std::uint64_t done = 0; rounds != 0 || rest != 0;) {
+    const std::uint64_t now = rounds < wire::kMaxRounds ? rounds : wire::kMaxRounds;
+    rounds -= now;
+    wire::Word* at = room(words);
+    if (at == nullptr) return;
+    const std::uint32_t last = rounds == 0 ? rest : 0;
+    *at++ = wire::run(now, sites, last);
+    for (unsigned i = 0; i < sites; i += wire::kStridesInWord) {
+      *at++ = run->strides[i / wire::kStridesInWord];
+    }
+    for (unsigned i = 0; i < sites; ++i) {
+      const std::int64_t stride = wire::stride_of(run->strides[i / wire::kStridesInWord], i);
+      const wire::Word address = number_of(first[i]) + done * static_cast<std::uint64_t>(stride);
+      *at++ = run->tops[i] | (address & wire::kAddressMask);
+    }
+    appended(words);
+    done += now;
+    if (rounds == 0) return;
+  }
+}
+
+PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*writes*/) {
+  if (!recording()) return;
+  if (site > 0xffff)
+    append(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
+  append(wire::access(number_of(address), site & 0xffff));
+}
+PROBE void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done) {
+  if (*done != 0) return;
+  *done = 1;
+  __syndrome_mark(address, site, 0);
+}
+
 PROBE std::uint64_t __syndrome_frame() {
   if (!recording()) return 0;
   const std::uint64_t frame = ++tls.frames;

@@ -51,6 +51,25 @@ void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint32_t wr
 /// A local variable whose address leaves its function begins its life.
 void __syndrome_local(const void* address, std::uint64_t bytes);
 
+/// Whether accesses must be recorded one by one, each directly before it happens (--order exact).
+/// Loops exist twice: with such probes, and with what follows.
+extern std::uint32_t __syndrome_pinned;
+/// The accesses of a loop that has ended (wire::Control::kRun). `first`: where each site was in the
+/// first round; `rest`: how many of them had their turn once more after `rounds` whole ones.
+struct SyndromeRun {
+  std::uint32_t sites;
+  std::uint32_t zero;
+  std::uint64_t strides[2];  // operands
+  std::uint64_t tops[8];     // access words with address 0
+};
+void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
+                    std::uint32_t rest);
+/// One access of such a loop, where the compiler ends before it knows better (the object files of
+/// some kinds of link-time optimization). `writes`: 0 or 1. `done`: whether this read was recorded
+/// in this run of the loop.
+void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t writes);
+void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done);
+
 /// In a function that calls setjmp: once after its enter, giving the frame its number, and after
 /// each return of setjmp.
 std::uint64_t __syndrome_frame();

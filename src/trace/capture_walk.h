@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -112,6 +113,8 @@ class ThreadWalk {
   template <class Visitor>
   void resume(std::uint64_t mark, Visitor& visitor);
   template <class Visitor>
+  void run(std::span<const std::uint64_t> record, Visitor& visitor);
+  template <class Visitor>
   void end_block(const SyncRecord& record, Visitor& visitor);
   [[nodiscard]] std::uint32_t function_at(std::uint64_t address) {
     Known& known = known_[(address >> 5) % std::size(known_)];
@@ -167,6 +170,42 @@ void ThreadWalk::end_block(const SyncRecord& record, Visitor& visitor) {
     return;
   }
   ++odd_;
+}
+
+template <class Visitor>
+void ThreadWalk::run(std::span<const std::uint64_t> record, Visitor& visitor) {
+  const std::size_t sites = wire::top_of(record[0]) & 0xf;
+  const std::size_t rest = wire::top_of(record[0]) >> 4;
+  const std::uint64_t rounds = wire::payload_of(record[0]) >> 4;
+  if (sites == 0 || sites > wire::kMaxRunSites || rest > sites || rounds > wire::kMaxRounds) {
+    ++odd_;
+    return;
+  }
+  struct Access {
+    std::uint32_t index;
+    std::uint64_t address;
+    std::int64_t stride;
+  };
+  std::array<Access, wire::kMaxRunSites> accesses;
+  const auto first = record.last(sites);
+  for (std::size_t i = 0; i < sites; ++i) {
+    accesses[i] = {
+        .index = site_index(wire::top_of(first[i])),
+        .address = wire::address_of(first[i]),
+        .stride = wire::stride_of(wire::value_of(record[1 + i / wire::kStridesInWord]), i)};
+    if (wire::is_control(first[i]) || accesses[i].index == 0) {
+      ++odd_;
+      return;
+    }
+  }
+  for (std::uint64_t round = 0; round <= rounds; ++round) {
+    const std::size_t count = round < rounds ? sites : rest;
+    for (Access& access : std::span(accesses).first(count)) {
+      visitor.access(meta_->sites[access.index - 1], access.index,
+                     access.address & wire::kAddressMask);
+      access.address += static_cast<std::uint64_t>(access.stride);
+    }
+  }
 }
 
 template <class Visitor>
@@ -268,6 +307,13 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
         } else if (record.kind == wire::Sync::kBlockEnd) {
           end_block(record, visitor);
         }
+        break;
+      }
+      case Control::kRun: {
+        const std::size_t length = wire::run_words(wire::top_of(word) & 0xf);
+        if (words.size() - at < length) return WalkStop::kMore;
+        run(words.subspan(at, length), visitor);
+        at += length;
         break;
       }
       default:
