@@ -76,10 +76,10 @@ void CaptureMeta::parse_process(Body body) {
   }
   const auto abi = static_cast<std::uint32_t>(load(body.data(), 4));
   if (abi != wire::kAbi) {
-    warnings.push_back(
-        fmt::format("recorded with interface {} between probes and runtime, this syndrome has {}: "
-                    "use the syndrome that recorded it",
-                    abi, wire::kAbi));
+    unreadable = Error{
+        fmt::format("recorded by {} Syndrome (interface {} between probes and runtime, and this "
+                    "one reads {}): use the one that recorded it",
+                    abi > wire::kAbi ? "a newer" : "an older", abi, wire::kAbi)};
   }
   pid = static_cast<std::uint32_t>(load(body.data() + 4, 4));
   parent = static_cast<std::uint32_t>(load(body.data() + 8, 4));

@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "event/result.h"
 #include "event/unit.h"
 #include "event/wire.h"
 #include "trace/mix_hash.h"
@@ -63,6 +65,8 @@ class CaptureMeta {
   std::vector<CapturedGlobal> globals;                         // by address, no two overlap
   std::vector<std::pair<std::uint32_t, std::string>> threads;  // number and last name, by number
   std::vector<std::string> warnings;
+  /// Why the words cannot be understood: they are of another version's.
+  std::optional<Error> unreadable;
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
   /// The function with this address (wire::Control::kEnter), or kNone.

@@ -78,6 +78,7 @@ class CaptureSource final : public Source {
         total_(2 * index_.bytes) {
     warnings_ = index_.warnings;
     warnings_.insert(warnings_.end(), meta_.warnings.begin(), meta_.warnings.end());
+    failure_ = meta_.unreadable;
   }
 
   [[nodiscard]] Result<Batch> next() override {

@@ -550,6 +550,38 @@ TEST(CaptureReader, SurvivesAnyBitThatIsWrong) {
   }
 }
 
+TEST(CaptureReader, RefusesWhatAnotherVersionHasRecorded) {
+  UnitBuilder unit(kUnit);
+  std::mt19937_64 random(5);
+  std::vector<Words> threads(1);
+  threads[0].access(10, kHeap, 0);
+  const TempFile file;
+  const auto error_of = [&](std::uint64_t abi) {
+    std::vector<std::byte> meta;
+    add_meta(meta, wire::Meta::kProcess, {abi, 0, 0, 0, 0});
+    write(file.path(), meta, threads, random);
+    return read(file.path()).error;
+  };
+  EXPECT_EQ(error_of(wire::kAbi), "");
+  EXPECT_THAT(error_of(wire::kAbi + 1), HasSubstr("recorded by a newer Syndrome"));
+  EXPECT_THAT(error_of(wire::kAbi - 1), HasSubstr("recorded by an older Syndrome"));
+
+  // Another packing of words.
+  ASSERT_EQ(error_of(wire::kAbi), "");
+  std::vector<std::byte> bytes = file.bytes();
+  for (std::size_t at = kFileHeaderBytes; at < bytes.size();) {
+    ChunkHeader header;
+    const std::span<std::byte, kChunkHeaderBytes> place(&bytes[at], kChunkHeaderBytes);
+    ASSERT_TRUE(parse_chunk_header(place, header));
+    at += kChunkHeaderBytes + header.stored;
+    if (header.type != kWordsChunk) continue;
+    header.layout = kWordsLayout + 1;
+    std::ranges::copy(make_chunk_header(header), place.begin());
+  }
+  file.fill(bytes);
+  EXPECT_THAT(read(file.path()).error, HasSubstr("recorded by a newer Syndrome"));
+}
+
 TEST(CaptureReader, SaysWhichWordsAreMissing) {
   const Simulation run(2, false);
   const TempFile file;

@@ -124,6 +124,7 @@ Bytes WordPacker::pack(std::uint32_t thread, std::uint64_t first,
   const std::size_t codes = chunk.size() - kFront;
   store(chunk.data() + kChunkHeaderBytes, 4, codes);
   ChunkHeader header{.type = kWordsChunk, .space = thread};
+  header.layout = kWordsLayout;
   header.raw = static_cast<std::uint32_t>(codes);
   header.count = static_cast<std::uint32_t>(words.size());
   header.first = first;

@@ -119,7 +119,7 @@ Status ChunkReader::check(const Chunk& chunk) const {
   }
   if (!names && !events && !end && !words && !meta) return {};
   if (words || meta) return check_recorded(chunk);
-  if (header.zero != 0 || (!names && header.space != 0)) {
+  if (header.layout != 0 || (!names && header.space != 0)) {
     return bad("a chunk header with a field that must be 0 and is not");
   }
   if (end) return {};
@@ -146,7 +146,13 @@ Status ChunkReader::check_recorded(const Chunk& chunk) const {
   const ChunkHeader& header = chunk.header;
   const auto bad = [&](const std::string& what) { return damage(chunk, chunk.offset, what); };
   const bool words = header.type == kWordsChunk;
-  if (header.zero != 0 || (!words && header.space != 0)) {
+  if (words && header.layout != kWordsLayout) {
+    return bad(
+        fmt::format("words in layout {}, and this syndrome reads layout {}: recorded by a {} "
+                    "Syndrome; use the one that recorded it",
+                    header.layout, kWordsLayout, header.layout > kWordsLayout ? "newer" : "older"));
+  }
+  if (!words && (header.layout != 0 || header.space != 0)) {
     return bad("a chunk header with a field that must be 0 and is not");
   }
   const std::uint32_t most = words ? kMaxChunkWords : kMaxChunkBytes;

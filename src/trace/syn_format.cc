@@ -44,7 +44,7 @@ std::array<std::byte, kChunkHeaderBytes> make_chunk_header(const ChunkHeader& he
   store(&bytes[8], 4, header.stored);
   store(&bytes[12], 4, header.raw);
   store(&bytes[16], 4, header.count);
-  store(&bytes[20], 4, header.zero);
+  store(&bytes[20], 4, header.layout);
   store(&bytes[24], 8, header.first);
   store(&bytes[32], 8, header.payload_checksum);
   store(&bytes[40], 8, checksum(Bytes(bytes).first(40)));
@@ -58,7 +58,7 @@ bool parse_chunk_header(std::span<const std::byte, kChunkHeaderBytes> bytes, Chu
   header.stored = static_cast<std::uint32_t>(load(&bytes[8], 4));
   header.raw = static_cast<std::uint32_t>(load(&bytes[12], 4));
   header.count = static_cast<std::uint32_t>(load(&bytes[16], 4));
-  header.zero = static_cast<std::uint32_t>(load(&bytes[20], 4));
+  header.layout = static_cast<std::uint32_t>(load(&bytes[20], 4));
   header.first = load(&bytes[24], 8);
   header.payload_checksum = load(&bytes[32], 8);
   return true;

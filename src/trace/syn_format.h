@@ -56,6 +56,9 @@ inline constexpr ChunkType kEventsChunk = chunk_type("EVNT");
 // Of recordings (trace/capture_writer.h), which have no names and no events.
 inline constexpr ChunkType kWordsChunk = chunk_type("WORD");
 inline constexpr ChunkType kMetaChunk = chunk_type("META");
+/// How words are packed (trace/word_codec.h). Another packing gets the next number; what the words
+/// mean is wire::kAbi.
+inline constexpr std::uint32_t kWordsLayout = 0;
 inline constexpr ChunkType kEndChunk = chunk_type("DONE");
 [[nodiscard]] constexpr bool is_optional(ChunkType type) {
   return (static_cast<std::uint32_t>(type) & 0x20) != 0;
@@ -67,8 +70,8 @@ struct ChunkHeader {
   std::uint32_t stored = 0;  // bytes of the payload as it is in the file
   std::uint32_t raw = 0;     // bytes of the payload's sections after decompression
   std::uint32_t count = 0;   // events, names, words, or bytes of metadata
-  std::uint32_t zero = 0;
-  std::uint64_t first = 0;  // number of the first event, word or byte, or id of the first name
+  std::uint32_t layout = 0;  // words: kWordsLayout; otherwise 0
+  std::uint64_t first = 0;   // number of the first event, word or byte, or id of the first name
   std::uint64_t payload_checksum = 0;
 };
 

@@ -242,7 +242,7 @@ TEST(SynReader, HoldsHeadersToTheirBounds) {
   EXPECT_THAT(error_with(kEventsChunk, [](auto& h) { h.count = kMaxChunkEvents; }),
               HasSubstr("promises"));
   EXPECT_THAT(error_with(kEventsChunk, [](auto& h) { h.first = 2; }), HasSubstr("expected 1"));
-  EXPECT_THAT(error_with(kEventsChunk, [](auto& h) { h.zero = 1; }), HasSubstr("must be 0"));
+  EXPECT_THAT(error_with(kEventsChunk, [](auto& h) { h.layout = 1; }), HasSubstr("must be 0"));
   EXPECT_THAT(error_with(kEventsChunk, [](auto& h) { h.space = 1; }), HasSubstr("must be 0"));
   EXPECT_THAT(error_with(kNamesChunk, [](auto& h) { h.space = 9; }), HasSubstr("space 9"));
   EXPECT_THAT(error_with(kNamesChunk, [](auto& h) { h.first = 1; }), HasSubstr("expected 0"));
