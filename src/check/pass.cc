@@ -53,7 +53,11 @@ class Run {
  public:
   Run(const Opener& open, trace::Format format, std::span<const std::unique_ptr<Check>> checks,
       const PassOptions& options)
-      : open_(open), format_(format), checks_(checks), options_(options), seconds_(checks.size()) {}
+      : open_(open),
+        checks_(checks),
+        options_(options),
+        mapper_({options.spec, format == trace::Format::kRoadRunner, options.only}),
+        seconds_(checks.size()) {}
 
   Result<PassResult> run() {
     const Clock::time_point start = Clock::now();
@@ -89,7 +93,7 @@ class Run {
 
   /// Reads the trace once, up to limit_ or to where nobody wants more.
   Status pass(unsigned number, trace::Source& source) {
-    spec::BlockMapper mapper({options_.spec, format_ == trace::Format::kRoadRunner});
+    mapper_.restart();
     std::optional<trace::Fault> fault;
     trace::WellFormed wellformed([&](const trace::Fault& found) {
       if (options_.lenient) {
@@ -113,7 +117,7 @@ class Run {
       }
       if (batch.events.size() > limit_ - events) batch.events = batch.events.first(limit_ - events);
 
-      if (!mapper.idle()) mapper.apply(batch, source.names());
+      if (!mapper_.idle()) mapper_.apply(batch, source.names());
       // What comes before a fault is still checked, so that whether --first reports or refuses
       // does not depend on how large the batches are.
       const bool good = wellformed.apply(batch, source.names());
@@ -132,7 +136,7 @@ class Run {
     }
     if (events > seen_ || (events == seen_ && whole)) {
       summarize(source, count, events, whole);
-      if (whole) warn_of(mapper.unmatched(source.names()));
+      if (whole) warn_of(mapper_.unmatched(source.names()));
     }
     return {};
   }
@@ -243,9 +247,9 @@ class Run {
   }
 
   const Opener& open_;
-  trace::Format format_;
   std::span<const std::unique_ptr<Check>> checks_;
   const PassOptions& options_;
+  spec::BlockMapper mapper_;
   std::vector<double> seconds_;  // of each check
   PassedOver passed_over_;
   EventNumber limit_ = std::numeric_limits<EventNumber>::max();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "check/check.h"
@@ -35,7 +36,10 @@ struct Tick {
 
 struct PassOptions {
   const spec::Spec* spec = nullptr;  // which blocks count; outlives the pass
-  bool lenient = false;              // pass over ill-formed events instead of refusing the trace
+  /// Instead of the spec: these functions and blocks, by the names that the trace has, and no
+  /// others.
+  const std::unordered_set<std::string>* only = nullptr;
+  bool lenient = false;  // pass over ill-formed events instead of refusing the trace
   /// Called about ten times a second.
   std::function<void(const Tick&)> on_progress;
   /// Asked after each batch until it first says yes. From then on the trace is taken to end at the

@@ -16,9 +16,7 @@ std::string own_name(std::string_view label) {
   for (const std::string_view form : forms) {
     if (form.find('(') == std::string_view::npos && form.size() < shortest.size()) shortest = form;
   }
-  for (const std::string_view foreign : {"std::", "__", "_GLOBAL__", "_Z", "void std::", "main"}) {
-    if (foreign == "main" ? shortest == foreign : shortest.starts_with(foreign)) return {};
-  }
+  if (spec::of_library(label) || shortest == "main") return {};
   if (shortest.find("operator") != std::string_view::npos ||
       shortest.find("lambda") != std::string_view::npos ||
       shortest.find('~') != std::string_view::npos) {

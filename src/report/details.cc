@@ -7,6 +7,7 @@
 
 #include "report/cells.h"
 #include "report/words.h"
+#include "spec/pattern.h"
 
 namespace syndrome::report {
 namespace {
@@ -334,9 +335,7 @@ bool of_library(const Frame& frame) {
            file.find("/include/c++/") != std::string_view::npos ||
            file.find("/lib/clang/") != std::string_view::npos;
   }
-  const std::string_view function = frame.function;
-  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") ||
-         function.starts_with("void std::") || function.starts_with("__");
+  return spec::of_library(frame.function);
 }
 
 const Place& own_place(const Site& site) {

@@ -53,6 +53,7 @@ template <class T>
 }  // namespace
 
 BlockMapper::BlockMapper(Options options) : options_(options) {
+  if (options_.only != nullptr) options_.spec = nullptr;
   if (options_.spec != nullptr) {
     const auto track = [this](const std::vector<Entry>& list, std::string_view name) {
       for (const Entry& entry : list) entries_.push_back({&entry, name});
@@ -62,7 +63,7 @@ BlockMapper::BlockMapper(Options options) : options_(options) {
     track(blocks.deterministic, kDeterministic);
     track(blocks.exclude, kExclude);
   }
-  idle_ = entries_.empty() && !options_.roadrunner;
+  idle_ = entries_.empty() && !options_.roadrunner && options_.only == nullptr;
 }
 
 void BlockMapper::apply(Batch& batch, const Names& names) {
@@ -106,10 +107,16 @@ std::uint8_t BlockMapper::decide(LabelId label, const Names& names) {
   std::uint8_t& decision = at_id(decisions_, label.index(), labels.size());
   if (decision != kUndecided) return decision;
   decision = kDecided;
+  if (options_.only != nullptr) {
+    const bool named = label.index() != 0 && label.index() < labels.size();
+    decision =
+        named && options_.only->contains(std::string(labels[label.index()])) ? kIsBlock : kExcluded;
+    return decision;
+  }
   // No label, no name to match; a function without a name is no block.
   if (label.index() == 0 || label.index() >= labels.size()) return decision;
   const std::string_view name = labels[label.index()];
-  const std::vector<std::string_view> forms = forms_of(name);
+  const TakenApart taken(name);
   const bool by_default = options_.roadrunner &&
                           (options_.spec == nullptr || !options_.spec->blocks.atomic.has_value());
   bool atomic = false;
@@ -120,7 +127,7 @@ std::uint8_t BlockMapper::decide(LabelId label, const Names& names) {
   }
   // Every entry is tried, because each wants to know whether it matches anything.
   for (Tracked& tracked : entries_) {
-    if (!tracked.entry->pattern.matches(forms)) continue;
+    if (!tracked.entry->pattern.matches(taken)) continue;
     tracked.matched = true;
     if (tracked.list == kAtomic) atomic = true;
     if (tracked.list == kExclude) excluded = true;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "event/event.h"
@@ -39,11 +40,18 @@ class BlockMapper {
   struct Options {
     const Spec* spec = nullptr;  // outlives the mapper; null: none was given
     bool roadrunner = false;     // the trace is a RoadRunner log
+    /// When given, and whatever else is said: functions and blocks of these names, as the trace has
+    /// them, are blocks, and nothing else is. Outlives the mapper.
+    const std::unordered_set<std::string>* only = nullptr;
   };
 
   explicit BlockMapper(Options options);
 
   void apply(Batch& batch, const Names& names);
+
+  /// Before the first batch of another look at the same trace: nothing is open again. What it has
+  /// decided about labels stays.
+  void restart() { open_.clear(); }
 
   /// After the last batch: for the warning on standard error.
   [[nodiscard]] std::vector<Unmatched> unmatched(const Names& names);

@@ -101,6 +101,19 @@ TEST(BlockMapper, ExcludeWinsOverAtomic) {
               ElementsAre("begin", "end", "enter", "exit"));
 }
 
+TEST(BlockMapper, OnlyTheNamesThatAreGiven) {
+  const Spec spec = spec_of("[blocks]\natomic = ['f', 'g']");
+  const std::unordered_set<std::string> only = {"A::f(int)", "b"};
+  BlockMapper mapper({.spec = &spec, .roadrunner = true, .only = &only});
+  EXPECT_FALSE(mapper.idle());
+  Builder trace;
+  trace.enter("A::f(int)").enter("f").exit("f").exit("A::f(int)").enter("g").exit("g");
+  trace.begin("b").end("b").begin("c").end("c").begin("").end("");
+  EXPECT_THAT(trace.mapped(mapper), ElementsAre("begin", "enter", "exit", "end", "enter", "exit",
+                                                "begin", "end", "enter", "exit", "enter", "exit"));
+  EXPECT_THAT(mapper.unmatched(trace.names), IsEmpty());
+}
+
 TEST(BlockMapper, RoadRunnerWithoutASpec) {
   BlockMapper mapper({.roadrunner = true});
   Builder trace;

@@ -277,6 +277,14 @@ std::vector<std::string_view> forms_of(std::string_view name) {
   return forms;
 }
 
+bool of_library(std::string_view name) {
+  const std::string_view spoken = spoken_name(name);
+  for (const std::string_view foreign : {"std::", "__", "_GLOBAL__", "_Z"}) {
+    if (spoken.starts_with(foreign)) return true;
+  }
+  return false;
+}
+
 std::string_view spoken_name(std::string_view name) {
   if (const JavaName java = java_name(name); !java.method_in_package.empty()) {
     return java.method_in_package;
@@ -350,8 +358,13 @@ Result<Pattern> Pattern::parse(std::string_view text) {
   return pattern;
 }
 
-bool Pattern::matches(const std::vector<std::string_view>& forms) const {
-  return std::any_of(forms.begin(), forms.end(), [this](std::string_view form) {
+TakenApart::TakenApart(const std::vector<std::string_view>& of) {
+  for (const std::string_view form : of) forms.push_back({form, parts_of(form)});
+}
+
+bool Pattern::matches(const TakenApart& name) const {
+  return std::ranges::any_of(name.forms, [this](const TakenApart::Form& taken) {
+    const std::string_view form = taken.text;
     if (regex_ != nullptr) {
       const std::string_view subject = form.substr(0, kMaxSubjectLength);
       return std::regex_match(subject.begin(), subject.end(), regex_->compiled);
@@ -361,7 +374,7 @@ bool Pattern::matches(const std::vector<std::string_view>& forms) const {
     std::string_view wanted = prefix ? std::string_view(prefix_) : std::string_view(text_);
     const bool whole = wanted.starts_with("::") && wanted.size() > 2;
     if (whole) wanted.remove_prefix(2);
-    for (const std::size_t part : parts_of(form)) {
+    for (const std::size_t part : taken.parts) {
       if (is_called(form.substr(part), wanted, prefix)) return true;
       if (whole) return false;
     }

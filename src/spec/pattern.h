@@ -43,6 +43,19 @@ inline constexpr std::size_t kMaxSubjectLength =
 /// The forms of a function's name, most exact first, each once. They point into `name`.
 [[nodiscard]] std::vector<std::string_view> forms_of(std::string_view name);
 
+/// The same with what matching needs to know of each, found out once for many patterns. Points into
+/// `name`.
+struct TakenApart {
+  explicit TakenApart(std::string_view name) : TakenApart(forms_of(name)) {}
+  explicit TakenApart(const std::vector<std::string_view>& forms);
+
+  struct Form {
+    std::string_view text;
+    std::vector<std::size_t> parts;  // where its namespaces, classes and the name itself begin
+  };
+  std::vector<Form> forms;
+};
+
 /// The name as people say it: without parameters and return type, `store::put<int>`.
 [[nodiscard]] std::string_view spoken_name(std::string_view name);
 
@@ -52,6 +65,9 @@ inline constexpr std::size_t kMaxSubjectLength =
 /// The function alone, without parameters, return type, class, namespace and package:
 /// `transfer`, `put<int>`, `run`.
 [[nodiscard]] std::string_view simple_name(std::string_view name);
+
+/// Whether a function is the standard library's or the compiler's own, by its name.
+[[nodiscard]] bool of_library(std::string_view name);
 
 class Pattern {
  public:
@@ -66,7 +82,10 @@ class Pattern {
   [[nodiscard]] const std::string& text() const { return text_; }
   /// Whether it matches one of the forms (forms_of) of a name. Of a longer form, a regular
   /// expression sees the first kMaxSubjectLength characters.
-  [[nodiscard]] bool matches(const std::vector<std::string_view>& forms) const;
+  [[nodiscard]] bool matches(const std::vector<std::string_view>& forms) const {
+    return matches(TakenApart(forms));
+  }
+  [[nodiscard]] bool matches(const TakenApart& name) const;
   [[nodiscard]] bool is_regex() const { return regex_ != nullptr; }
 
  private:

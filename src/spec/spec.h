@@ -17,9 +17,10 @@
 
 namespace syndrome::spec {
 
-/// Far beyond what anyone writes by hand.
-inline constexpr std::size_t kMaxSpecBytes = std::size_t{1} << 20U;
-inline constexpr std::size_t kMaxSpecEntries = 10'000;  // of all lists together
+/// Far beyond what anyone writes by hand; `syndrome refine` writes a line and a comment for each
+/// function of a program.
+inline constexpr std::size_t kMaxSpecBytes = std::size_t{16} << 20U;
+inline constexpr std::size_t kMaxSpecEntries = 20'000;  // of all lists together
 
 /// Something that the user wrote in a list, and where.
 struct Entry {

@@ -128,10 +128,10 @@ TEST(Spec, AUsersTextIsHarmlessInAMessage) {
 
 TEST(Spec, LimitsAreErrors) {
   EXPECT_THAT(error_of(std::string(kMaxSpecBytes + 1, '\n')),
-              HasSubstr("at most 1048576 are read"));
+              HasSubstr("at most 16777216 are read"));
   std::string many = "[blocks]\natomic = [";
   for (std::size_t i = 0; i <= kMaxSpecEntries; ++i) many += "'f',";
-  EXPECT_THAT(error_of(many + "]"), HasSubstr("more than 10000 entries"));
+  EXPECT_THAT(error_of(many + "]"), HasSubstr("more than 20000 entries"));
   EXPECT_THAT(error_of("x\n[a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a]"),
               HasSubstr("line 2: more than 16 dots"));
 }
@@ -151,7 +151,7 @@ TEST(Spec, ReadsFiles) {
   std::ofstream(path) << kExample;
   EXPECT_TRUE(read_spec(path).ok());
   std::ofstream(path) << std::string(kMaxSpecBytes + 10, ' ');
-  EXPECT_THAT(read_spec(path).error().message, HasSubstr("at most 1048576 are read"));
+  EXPECT_THAT(read_spec(path).error().message, HasSubstr("at most 16777216 are read"));
   std::filesystem::remove(path);
   EXPECT_EQ(read_spec(path).error().message, "cannot open: No such file or directory");
   EXPECT_THAT(read_spec(::testing::TempDir()).error().message, HasSubstr("cannot read: "));
