@@ -97,6 +97,7 @@ int run(int argc, char** argv) {
       "  syndrome c++ -g -O2 bank.cc -o bank      build with probes\n"
       "  syndrome record -o run.syn -- ./bank     keep the trace of a run\n"
       "  syndrome check run.syn                   is every block atomic?\n"
+      "  syndrome refine -o bank.toml -- ./bank   learn what is atomic\n"
       "  syndrome trace info run.syn              what is in a trace?\n"
       "  syndrome check --help                    options, exit codes, an example");
   // Only for the list of commands: run_compiler() has taken their calls.
@@ -105,6 +106,7 @@ int run(int argc, char** argv) {
   std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   add_record(app, exit_code, pipe_ignored, arguments);
   add_check(app, exit_code);
+  add_refine(app, exit_code, pipe_ignored, arguments);
   CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
   trace->require_subcommand(1);
   trace->footer(

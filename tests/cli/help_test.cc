@@ -17,8 +17,8 @@ using testing::StartsWith;
 
 TEST(Help, EveryCommandHasOneWithAnExample) {
   const Shell shell;
-  for (const std::string command : {"check", "trace", "trace info", "trace cat", "trace convert",
-                                    "trace validate", "trace generate"}) {
+  for (const std::string command : {"check", "refine", "trace", "trace info", "trace cat",
+                                    "trace convert", "trace validate", "trace generate"}) {
     const Outcome outcome = shell.run("syndrome " + command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_THAT(outcome.out, HasSubstr("xample")) << command;
