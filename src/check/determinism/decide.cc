@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "check/determinism/sources.h"
+
 namespace syndrome::check::determinism {
 
 Decide::Decide(Options options)
@@ -51,6 +53,7 @@ void Decide::run(const Batch& batch, const Names& names) {
       if constexpr (look == Look::kFiltered) detector_.access(e, n);
       if (look != Look::kAll && !looked_at(e)) [[likely]] {
         ++skipped_;
+        note_outside(e);
         flat_.pass(e, n);
         continue;
       }
@@ -63,6 +66,9 @@ void Decide::run(const Batch& batch, const Names& names) {
 
 void Decide::event(const Event& e, EventNumber n, const Names& names) {
   blocks_.enter(e, n, names, rule_);
+  if (const BlockIndex opened = blocks_.opened(); opened != kNoBlock) {
+    if (blocks_[opened].parent == kNoBlock) root_ = e.thread;
+  }
   if (e.kind <= EventKind::kRmw) {
     conflicts_.access(e, n);
   } else {
@@ -70,8 +76,23 @@ void Decide::event(const Event& e, EventNumber n, const Names& names) {
   }
   flat_.take(e, n);
   crossings_.take(e, n, names);
+  note_outside(e);
+  if (e.kind == EventKind::kEnter) note_source(e, names);
   blocks_.leave(e);
   if (violation_ == 0 && reach_.violation().event != 0) violation_ = n;
+}
+
+void Decide::note_source(const Event& e, const Names& names) {
+  if (blocks_.innermost(e.thread) == kNoBlock) return;
+  if (e.target >= known_labels_.size()) {
+    known_labels_.resize(std::max<std::size_t>(names.table(Space::kLabel).size(), e.target + 1));
+  }
+  if (known_labels_[e.target]) return;
+  known_labels_[e.target] = true;
+  const std::string_view name = names.label(e.label());
+  if (sources_.size() < kMostSources && is_source_of_nondeterminism(name)) {
+    sources_.emplace_back(name);
+  }
 }
 
 /// The order that the filter may rely on must be one that the rest looks at: without semaphores,

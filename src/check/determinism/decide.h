@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "check/atomicity/reach.h"
@@ -51,12 +52,30 @@ class Decide {
   /// The last event of each thread, as far as the trace was shown.
   [[nodiscard]] const std::vector<EventNumber>& last() const { return last_; }
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
+  /// There is one outermost block, and what is outside of it is done by its own thread: all else
+  /// that ran is in the block.
+  [[nodiscard]] bool one_block() const {
+    return blocks_.begun() - blocks_.nested() == 1 && !outside_.several &&
+           (!outside_.any || outside_.thread == root_);
+  }
+  /// Functions called in blocks whose results differ from run to run (sources.h), at most so many.
+  static constexpr std::size_t kMostSources = 20;
+  [[nodiscard]] const std::vector<std::string>& sources() const { return sources_; }
+  [[nodiscard]] std::uint64_t forked_inside() const { return conflicts_.counts().blocks; }
   [[nodiscard]] std::uint64_t skipped() const { return skipped_; }
   [[nodiscard]] std::uint64_t accesses() const { return accesses_; }
   [[nodiscard]] std::vector<Stat> stats() const;
 
  private:
   void event(const Event& e, EventNumber n, const Names& names);
+  void note_source(const Event& e, const Names& names);
+  /// Which thread acts outside of blocks, as long as there is one outermost block at most.
+  void note_outside(const Event& e) {
+    if (blocks_.begun() - blocks_.nested() > 1 || blocks_.innermost(e.thread) != kNoBlock) return;
+    outside_.several |= outside_.any && outside_.thread != e.thread;
+    outside_.any = true;
+    outside_.thread = e.thread;
+  }
   void feed_detector(const Event& e, EventNumber n);
   template <Look look>
   void run(const Batch& batch, const Names& names);
@@ -76,6 +95,15 @@ class Decide {
   EventNumber violation_ = 0;
   std::vector<EventNumber> last_;
   std::size_t variables_ = 0;
+  struct Outside {
+    bool any = false;
+    bool several = false;
+    ThreadId thread;
+  };
+  Outside outside_;
+  ThreadId root_;                   // of the last outermost block
+  std::vector<bool> known_labels_;  // whether they are sources was decided
+  std::vector<std::string> sources_;
   std::uint64_t skipped_ = 0;
   std::uint64_t accesses_ = 0;
 };

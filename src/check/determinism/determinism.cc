@@ -1,6 +1,7 @@
 #include "check/determinism/determinism.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -146,10 +147,38 @@ class Determinism final : public Check {
     if (decide_ && decide_->gave_up()) {
       incomplete("more threads are in one deterministic block together than can be followed");
     }
+    if (decide_) say_what_follows();
     result_.verdict = !result_.findings.empty() ? Verdict::kViolated
                       : result_.complete        ? Verdict::kClean
                                                 : Verdict::kUndecided;
     decide_.reset();
+  }
+
+  /// What a clean verdict proves, and what it takes for granted.
+  void say_what_follows() {
+    if (!decide_->sources().empty()) {
+      result_.notes.push_back(fmt::format(
+          "called inside of deterministic blocks, and may say something else in each run: {}",
+          fmt::join(decide_->sources(), ", ")));
+    }
+    const std::uint64_t blocks = decide_->blocks().begun();
+    if (!result_.findings.empty() || !result_.complete || blocks == 0) return;
+    std::string text = fmt::format(
+        "proved for {}: no two operations that nothing inside a block orders conflict ({} of the "
+        "blocks forked threads), and no block was interfered with from outside. ",
+        blocks == 1 ? "the one deterministic block"
+                    : fmt::format("the {} deterministic blocks", blocks),
+        decide_->forked_inside());
+    text +=
+        decide_->one_block()
+            ? "All that ran in parallel is in one block, so every schedule of this program on "
+              "this input ends in the same state (Lemma 1 of SingleTrack). "
+            : "So every run in which the blocks can be put one after the other, and in the same "
+              "order as here, ends in the same state (Theorem 1 of SingleTrack). ";
+    text +=
+        "This takes for granted that the schedule is the only thing that differs: not the input, "
+        "time, random numbers or addresses; and that the trace has every access";
+    result_.notes.push_back(std::move(text));
   }
 
   void incomplete(std::string why) {

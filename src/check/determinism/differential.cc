@@ -29,7 +29,7 @@ std::string compare_all(const OracleResult& expected, std::span<const Event> eve
   options.race_filter = filter;
   const CheckResult found = run_on(events, names, options);
   const std::string_view with = filter ? "filtered" : "unfiltered";
-  for (const std::string& note : found.notes) return fmt::format("{}: {}", with, note);
+  if (!found.complete) return fmt::format("{}: {}", with, found.notes.front());
   if ((found.verdict == Verdict::kClean) != expected.clean()) {
     return fmt::format("{}: {}, but the oracle: {}", with, name_of(found.verdict),
                        expected.clean() ? "clean" : "violated");
