@@ -126,6 +126,12 @@ Root root_of(const llvm::Value* pointer, std::uint64_t bytes, const llvm::DataLa
   return root;
 }
 
+/// Whether a function of ours is called by the program itself (include/syndrome/syndrome.h): then
+/// the call is a place in the source.
+bool is_annotation(llvm::StringRef name) {
+  return name == "__syndrome_happens_before" || name == "__syndrome_happens_after";
+}
+
 bool in_cycle(const llvm::BasicBlock& block) {
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
   llvm::SmallVector<const llvm::BasicBlock*, 16> work(llvm::succ_begin(&block),
@@ -365,7 +371,10 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
         if (shared(object)) plan.atomics.push_back({call, object});
         continue;
       }
-      if (callee != nullptr && callee->getName().starts_with(abi::kPrefix)) continue;
+      if (callee != nullptr && callee->getName().starts_with(abi::kPrefix) &&
+          !is_annotation(callee->getName())) {
+        continue;
+      }
       if (call->hasFnAttr(llvm::Attribute::ReturnsTwice) && callee != nullptr &&
           callee->getName() != "vfork") {
         plan.setjmps.push_back(call);

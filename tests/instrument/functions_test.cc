@@ -85,6 +85,18 @@ int caller() { return a(); }
   EXPECT_THAT(code.function("_Z6callerv").accesses(), testing::IsEmpty());
 }
 
+TEST(Functions, AnnotationsOfOrderArePlacesInTheSource) {
+  const Compiled code(R"(#include <syndrome/syndrome.h>
+int g;
+void f() {
+  SYNDROME_HAPPENS_BEFORE(&g);
+  SYNDROME_HAPPENS_AFTER(&g);
+}
+)",
+                      "-g");
+  EXPECT_THAT(code.function("_Z1fv").calls(), ElementsAre("call 4:3 g", "call 5:3 g"));
+}
+
 TEST(Functions, AnnotationsWorkInCAndWithOtherCompilers) {
   const char* const source = R"(#include <syndrome/syndrome.h>
 struct Pair { SYNDROME_ATOMIC_SET(S) int x; SYNDROME_ATOMIC_SET(S) int y; };
