@@ -1,6 +1,6 @@
-// Sells the seats of a hall at two counters. A single seat is sold in one critical section; seats for
-// a group are counted in one and taken in the next, and in between the customers pay. Whoever has
-// only seen single seats being sold will believe that sell() is atomic.
+// Sells the seats of a hall at two counters. A single seat is sold in one critical section; seats
+// for a group are counted in one and taken in the next, and in between the customers pay. Whoever
+// has only seen single seats being sold will believe that sell() is atomic.
 //
 //   syndrome c++ -g -std=c++20 -pthread tickets.cc -o tickets
 //   syndrome refine -o tickets.toml -- ./tickets      learn from single seats

@@ -17,7 +17,6 @@ namespace {
 
 using check::Candidate;
 using check::Refinement;
-using check::Sureness;
 using State = Candidate::State;
 
 constexpr std::size_t kColumns = 100;
