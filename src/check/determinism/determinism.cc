@@ -177,7 +177,7 @@ class Determinism final : public Check {
               "order as here, ends in the same state (Theorem 1 of SingleTrack). ";
     text +=
         "This takes for granted that the schedule is the only thing that differs: not the input, "
-        "time, random numbers or addresses; and that the trace has every access";
+        "time, random numbers or addresses; and that the trace has every access.";
     result_.notes.push_back(std::move(text));
   }
 
