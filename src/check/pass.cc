@@ -57,6 +57,7 @@ class Run {
         checks_(checks),
         options_(options),
         mapper_({options.spec, format == trace::Format::kRoadRunner, options.only}),
+        done_(checks.size(), false),
         seconds_(checks.size()) {}
 
   Result<PassResult> run() {
@@ -70,7 +71,9 @@ class Run {
 
       bool again = false;
       for (std::size_t i = 0; i < checks_.size(); ++i) {
-        again |= timed(i, [&] { return checks_[i]->end_of_pass((*source)->names()); });
+        if (done_[i]) continue;
+        done_[i] = !timed(i, [&] { return checks_[i]->end_of_pass((*source)->names()); });
+        again |= !done_[i];
       }
       if (again) continue;
       collect((*source)->names());
@@ -146,7 +149,7 @@ class Run {
     bool all_satisfied = !checks_.empty();
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       Check& check = *checks_[i];
-      if (check.satisfied()) continue;
+      if (done_[i] || check.satisfied()) continue;
       all_satisfied &= timed(i, [&] {
         check.take(batch, names);
         return check.satisfied();
@@ -250,6 +253,7 @@ class Run {
   std::span<const std::unique_ptr<Check>> checks_;
   const PassOptions& options_;
   spec::BlockMapper mapper_;
+  std::vector<bool> done_;       // wants no more passes; another may
   std::vector<double> seconds_;  // of each check
   PassedOver passed_over_;
   EventNumber limit_ = std::numeric_limits<EventNumber>::max();

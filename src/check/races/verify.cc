@@ -115,7 +115,9 @@ void RaceVerifier::acquire(const Event& event, Thread& self) {
     case EventKind::kBarrierLeave: {
       const std::uint64_t round = rounds_.leave(event.thread, event.barrier());
       const auto arrived = arrived_.find({event.target, round});
-      if (arrived != arrived_.end()) merge(self.reached, arrived->second);
+      if (arrived == arrived_.end()) return;
+      merge(self.reached, arrived->second.reached);
+      if (--arrived->second.inside == 0) arrived_.erase(arrived);  // it takes no more arrivals
       return;
     }
     default: return;
@@ -142,7 +144,9 @@ void RaceVerifier::release(const Event& event, Thread& self) {
     case EventKind::kHappensBefore: merge(at(objects_, event.target), self.reached); return;
     case EventKind::kBarrierArrive: {
       const std::uint64_t round = rounds_.arrive(event.thread, event.barrier());
-      if (self.reached != nullptr) merge(arrived_[{event.target, round}], self.reached);
+      Round& open = arrived_[{event.target, round}];
+      merge(open.reached, self.reached);
+      ++open.inside;
       return;
     }
     default: return;

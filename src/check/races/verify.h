@@ -52,6 +52,11 @@ class RaceVerifier {
     Reached shared;
   };
 
+  struct Round {
+    Reached reached;
+    std::size_t inside = 0;  // arrived and not left
+  };
+
   static void merge(Reached& into, const Reached& from);
   [[nodiscard]] bool reaches(const Reached& reached, std::size_t index) const;
   [[nodiscard]] Thread& thread(ThreadId id);
@@ -73,7 +78,7 @@ class RaceVerifier {
   std::vector<Reached> objects_;
   std::unordered_map<std::uint32_t, Reached> written_;  // by variable
   clock::BarrierRounds rounds_;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, Reached> arrived_;  // by barrier and round
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Round> arrived_;  // by barrier and round
   /// By variable: its last alloc or free.
   std::unordered_map<std::uint32_t, EventNumber> renewed_;
 };
