@@ -205,13 +205,21 @@ class Writer {
     return ": " + all + " did not run as if alone.";
   }
 
+  /// "3 blocks"; those of determinism are others than those of the trace.
+  [[nodiscard]] std::string blocks_words(const CheckReport& entry) const {
+    if (entry.check != "determinism") return many(report_.trace.blocks, "block");
+    const auto blocks = std::ranges::find(entry.stats, "deterministic blocks", &check::Stat::name);
+    return blocks == entry.stats.end() ? many(report_.trace.blocks, "block")
+                                       : many(blocks->value, "deterministic block");
+  }
+
   void write_size(const CheckReport& entry) {
     const Trace& trace = report_.trace;
     std::string text;
     if (!entry.findings.empty()) text = many(entry.findings.size(), "finding") + " in ";
     text += fmt::format("{}, {}, {}, {}, {}", many(trace.events, "event"),
                         many(trace.threads, "thread"), many(trace.variables, "variable"),
-                        many(trace.locks, "lock"), many(trace.blocks, "block"));
+                        many(trace.locks, "lock"), blocks_words(entry));
     if (!entry.engine.empty()) text += fmt::format("; engine {}", clean(entry.engine));
     paragraph(text + ".", 0, Style::kFaint);
     if (trace.interrupted) {
