@@ -9,11 +9,11 @@ namespace {
 std::optional<std::string> compare(std::uint64_t first, std::uint64_t count, std::uint64_t* found,
                                    const std::function<void(std::uint64_t)>& progress) {
   syndrome::check::determinism::Tally tally;
-  auto disagreement = syndrome::check::determinism::first_disagreement(
-      first, count, &tally, [&](std::uint64_t done) {
-        *found = tally.violated;
-        progress(done);
-      });
+  auto disagreement = syndrome::check::determinism::first_disagreement(first, count, &tally,
+                                                                       [&](std::uint64_t done) {
+                                                                         *found = tally.violated;
+                                                                         progress(done);
+                                                                       });
   *found = tally.violated;
   return disagreement;
 }
