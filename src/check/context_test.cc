@@ -124,11 +124,14 @@ TEST(Context, threads_of_findings_know_where_they_were_created) {
 
 TEST(Suggestions, functions_that_lock_twice_come_first_and_the_library_never) {
   Names names;
-  for (const char* name : {"main", "bank::add<int>(int)", "std::f()", "get()", "alone()"}) {
+  for (const char* name :
+       {"main", "bank::add<int>(int)", "std::f()", "get()", "alone()", "worker()", "lock_all()"}) {
     names.table(Space::kLabel).append(name);
   }
   Trace trace;
   trace.enter(0, 1).enter(0, 5).exit(0, 5);
+  trace.enter(0, 7).add(0, EventKind::kAcquire, 1).exit(0, 7).add(0, EventKind::kRelease, 1);
+  trace.enter(1, 3).enter(1, 6).add(1, EventKind::kAcquire, 1).add(1, EventKind::kRelease, 1);
   for (const unsigned thread : {0U, 1U}) {
     trace.enter(thread, 2);
     for (int i = 0; i < 2; ++i) {

@@ -30,12 +30,14 @@ std::string own_name(std::string_view label) {
 void Suggestions::take(const Batch& batch, const Names& names) {
   for (const Event& event : batch.events) {
     const bool mine = event.kind == EventKind::kEnter || event.kind == EventKind::kExit ||
-                      event.kind == EventKind::kAcquire;
+                      event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease;
     if (!mine) continue;
     if (event.thread.index() >= threads_.size()) threads_.resize(event.thread.index() + 1);
     std::vector<Open>& open = threads_[event.thread.index()];
-    if (event.kind == EventKind::kAcquire) {
-      if (!open.empty()) ++open.back().locks;
+    if (event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease) {
+      if (open.empty()) continue;
+      open.back().locks += event.kind == EventKind::kAcquire ? 1 : 0;
+      open.back().held += event.kind == EventKind::kAcquire ? 1 : -1;
       continue;
     }
     if (event.kind == EventKind::kExit) {
@@ -47,7 +49,10 @@ void Suggestions::take(const Batch& batch, const Names& names) {
       while (open.size() > left) leave(open);
       continue;
     }
-    open.push_back({event.target, 0});
+    const bool first = event.thread.value != 0 && std::ranges::all_of(open, [&](const Open& each) {
+                         return functions_[each.label].name.empty();
+                       });
+    open.push_back({event.target, 0, 0});
     if (event.target >= functions_.size()) functions_.resize(event.target + std::size_t{1});
     Function& function = functions_[event.target];
     if (!function.known) {
@@ -55,6 +60,7 @@ void Suggestions::take(const Batch& batch, const Names& names) {
       function.name = own_name(names.label(event.label()));
       function.thread = event.thread.value;
     }
+    function.unfit |= first;
     function.several_threads |= function.thread != event.thread.value;
     ++function.calls;
   }
@@ -64,13 +70,16 @@ void Suggestions::leave(std::vector<Open>& open) {
   const Open last = open.back();
   open.pop_back();
   if (last.locks > 1) functions_[last.label].locks_again = true;
-  if (!open.empty()) open.back().locks = std::min(open.back().locks + last.locks, 1U << 30U);
+  if (last.held != 0) functions_[last.label].unfit = true;
+  if (open.empty()) return;
+  open.back().held += last.held;
+  open.back().locks = std::min(open.back().locks + last.locks, 1U << 30U);
 }
 
 std::vector<std::string> Suggestions::names() const {
   std::vector<const Function*> ranked;
   for (const Function& function : functions_) {
-    if (!function.name.empty()) ranked.push_back(&function);
+    if (!function.name.empty() && !function.unfit) ranked.push_back(&function);
   }
   const auto rank = [](const Function* function) {
     return std::make_tuple(!(function->locks_again && function->several_threads),
