@@ -6,7 +6,7 @@ SYNDROME = build/bin/syndrome
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything demo test soak fuzz bench bench-capture results format lint \
+.PHONY: help deps build everything demo test soak test-tsan fuzz bench bench-capture results format lint \
 	sanitize install package clean
 
 help:  ## this list
@@ -35,6 +35,10 @@ test: everything  ## build everything and run every test
 soak: everything  ## each clean program recorded 20 times, and 200 recordings killed
 	@build/bin/run_programs --runs 20 --clean $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))
 	@SYNDROME_KILLS=200 build/bin/kill_test
+
+test-tsan: everything  ## races beside ThreadSanitizer: each program 20 times both ways (RUNS=20)
+	@scripts/deps lint
+	@build/bin/tsan_agreement --runs $(or $(RUNS),20) $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))
 
 fuzz: everything  ## hundreds of thousands of random traces: every check against its oracle
 	@for fuzzer in build/bin/*_fuzz; do echo "$$fuzzer"; $$fuzzer $(COUNT) $(SEED) || exit 1; done

@@ -118,7 +118,7 @@ struct Harness {
   std::vector<std::unique_ptr<Check>> checks;
 };
 
-TEST(Pass, every_check_sees_every_event_in_as_many_passes_as_the_neediest_wants) {
+TEST(Pass, every_check_sees_every_event_in_as_many_passes_as_it_wants) {
   Harness harness(writes(10), 3);
   Fake& one = harness.add(1);
   Fake& three = harness.add(3);
@@ -126,7 +126,7 @@ TEST(Pass, every_check_sees_every_event_in_as_many_passes_as_the_neediest_wants)
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(harness.opened, 3);
   EXPECT_THAT(three.seen_in_pass, ElementsAre(10, 10, 10));
-  EXPECT_THAT(one.seen_in_pass, ElementsAre(10, 10, 10));
+  EXPECT_THAT(one.seen_in_pass, ElementsAre(10)) << "it is done, and must not be disturbed";
   EXPECT_EQ(result->trace.counts.events(), 10U);
   EXPECT_EQ(result->trace.counts.of(EventKind::kWrite), 10U);
   EXPECT_EQ(result->trace.threads, 2U);

@@ -68,7 +68,14 @@ Program read_program(const std::filesystem::path& source) {
       program.record = value;
     } else if (key == "parts") {
       program.part = root / value;
-    } else if (key != "tsan") {
+    } else if (key == "tsan") {
+      program.tsan = value.substr(0, value.find(':'));
+    } else if (key == "races") {
+      if (value != "found" && !value.starts_with("found: ")) {
+        reject(source, line, "expected found");
+      }
+      program.races = true;
+    } else {
       reject(source, line, "no such key; tests/programs/program.h lists them");
     }
   }

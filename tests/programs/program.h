@@ -9,6 +9,7 @@
 //   // env: NAME=VALUE …
 //   // record: --order exact            for `syndrome record`
 //   // parts: library/plugin_part.c     built as a shared library beside it, NAME.part.so
+//   // races: found                     its recordings have data races; none unless said
 //   // tsan: skip | races               not silent under ThreadSanitizer, and why
 //
 // then one sentence on what it guards against. In a violated program the lines that end in
@@ -26,6 +27,8 @@ namespace syndrome::test {
 struct Program {
   std::filesystem::path source;
   bool violated = false;
+  bool races = false;
+  std::string tsan;  // empty: as `races`
   std::vector<std::string> blocks;
   std::string output;
   int exit_code = 0;

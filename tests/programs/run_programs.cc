@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Seen {
-  std::size_t traces = 0, blocks = 0, violated = 0;
+  std::size_t traces = 0, blocks = 0, violated = 0, races = 0;
   std::set<std::size_t> lines;  // of the program, in findings
   std::string report;
 };
@@ -84,6 +84,10 @@ class Run {
                               seen.violated != 0 ? "violated" : "clean",
                               program_.violated ? "violated" : "clean", seen.report));
     }
+    if (program_.races != (seen.races != 0)) {
+      return fail(fmt::format("{} races, and there must be {}\n{}", seen.races,
+                              program_.races ? "some" : "none", seen.report));
+    }
     for (const std::size_t line : program_.here) {
       if (!seen.lines.contains(line)) {
         fail(fmt::format("no finding names line {}\n{}", line, seen.report));
@@ -93,8 +97,8 @@ class Run {
 
   void check(const std::string& file, Seen& seen) {
     const std::string spec = program_.blocks.empty() ? "" : "--spec spec.toml ";
-    const Outcome outcome =
-        shell_.run(fmt::format("syndrome check --check atomicity {}--format json {}", spec, file));
+    const Outcome outcome = shell_.run(
+        fmt::format("syndrome check --check atomicity,races {}--format json {}", spec, file));
     if (outcome.code != 0 && outcome.code != 1) {
       return fail(fmt::format("`syndrome check` exits with {}: {}", outcome.code, outcome.err));
     }
@@ -106,6 +110,11 @@ class Run {
     const json report = json::parse(outcome.out);
     ++seen.traces;
     seen.blocks += report["trace"]["blocks"].get<std::size_t>();
+    const json& races = report["checks"][1]["findings"];
+    seen.races += races.size();
+    if (!races.empty() && !program_.races) {
+      seen.report += shell_.run(fmt::format("syndrome check --check races {}", file)).out;
+    }
     const json& verdict = report["checks"][0];
     if (verdict["verdict"] != "violated") return;
     ++seen.violated;

@@ -1,5 +1,5 @@
 // verdict: violated
-// tsan: races
+// races: found
 // record: --order exact
 // blocks: add
 // output: 1 of 2

@@ -1,4 +1,5 @@
 // verdict: clean
+// races: found: a pipe orders nothing
 // blocks: fill_both
 // output: done
 // Two functions called in turn have their local variables at the same place. They are not the same

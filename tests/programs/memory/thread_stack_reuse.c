@@ -1,4 +1,5 @@
 // verdict: clean
+// races: found: a pipe orders nothing
 // blocks: fill_both
 // output: done
 // A thread gets the stack of one that has ended. A block that wrote to a local variable of each has
