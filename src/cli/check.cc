@@ -1,215 +1,12 @@
 // syndrome check: the verdict on recorded or imported traces.
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "check/pass.h"
-#include "check/registry.h"
+#include "cli/checker.h"
 #include "cli/command.h"
-#include "cli/filter.h"
-#include "cli/interrupt.h"
 #include "cli/io.h"
-#include "cli/progress.h"
-#include "cli/render.h"
-#include "report/report.h"
-#include "spec/pattern.h"
-#include "spec/spec.h"
-#include "trace/capture_reader.h"
-#include "trace/input.h"
 
 namespace syndrome::cli {
-namespace {
-
-struct CheckCall {
-  std::vector<std::string> traces;
-  std::string checks = "atomicity";
-  std::string spec;
-  check::Options options;
-  unsigned jobs = 0;
-  bool lenient = false;
-  bool quiet = false;
-  FilterOptions filter;
-  RenderOptions render;
-};
-
-class Checker {
- public:
-  explicit Checker(const CheckCall& call) : call_(call) {}
-
-  int run() {
-    if (const std::optional<Error> wrong = prepare()) {
-      complain(wrong->message);
-      return kWrong;
-    }
-    catch_interrupt();
-    bool failed = false;
-    for (const std::string& file : call_.traces) {
-      if (interrupted()) break;
-      last_ = &file == &call_.traces.back();
-      failed |= !check_one(file);
-    }
-    // What was not looked at to the end could not match.
-    if (filter_ && !failed && !interrupted() && !call_.quiet) {
-      warn_of_unmatched(call_.filter, *filter_);
-    }
-    if (const Status status = finish(); !status) {
-      complain(status.error().message);
-      return kWrong;
-    }
-    if (interrupted()) return kInterrupted;
-    return failed ? kWrong : verdict_;
-  }
-
- private:
-  /// What can be wrong with the call, before any trace is opened.
-  std::optional<Error> prepare() {
-    if (const Status status = check_format(call_.render); !status) return status.error();
-    Result<std::vector<const check::Registration*>> checks = check::parse_checks(call_.checks);
-    if (!checks) return checks.error();
-    checks_ = *checks;
-    if (const Status status = check::has_engine(checks_, call_.options.engine); !status) {
-      return status.error();
-    }
-    if (std::ranges::count(call_.traces, "-") > 1) {
-      return Error{"standard input (-) can be checked only once"};
-    }
-    for (const std::string& file : call_.traces) {
-      if (!call_.render.output.empty() && same_file(file, call_.render.output)) {
-        return Error{fmt::format("-o {}: is the trace itself; give the report another name", file)};
-      }
-    }
-    if (!call_.spec.empty()) {
-      Result<spec::Spec> spec = spec::read_spec(call_.spec);
-      if (!spec) return Error{fmt::format("{}: {}", call_.spec, spec.error().message)};
-      spec_ = std::move(*spec);
-    }
-    if (call_.filter.given()) {
-      Result<report::Filter> filter = load_filter(call_.filter, call_.options.first);
-      if (!filter) return filter.error();
-      filter_ = std::move(*filter);
-    }
-    return std::nullopt;
-  }
-
-  /// Whether the trace could be read and checked.
-  bool check_one(const std::string& file) {
-    Result<trace::Input> input = trace::Input::open(file, {call_.jobs});
-    if (!input) {
-      complain(file, input.error());
-      return false;
-    }
-    std::vector<std::unique_ptr<check::Check>> checks;
-    check::Options check_options = call_.options;
-    // The first finding of all may be one that is left out.
-    if (filter_) check_options.first = false;
-    if (text_to_stdout() && !call_.quiet) {
-      check_options.out = [this](std::string_view text) {
-        if (output_) output_ = write_stdout(text);
-      };
-    }
-    say_what_is_deterministic(input->path(), check_options);
-    for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
-    ProgressBar bar(!call_.quiet);
-    check::PassOptions options;
-    options.spec = spec_ ? &*spec_ : nullptr;
-    options.lenient = call_.lenient;
-    options.interrupted = interrupted;
-    options.on_progress = [&bar](const check::Tick& tick) {
-      bar.update(tick.events, tick.bytes, tick.pass);
-    };
-    const Result<check::PassResult> result = check::run_pass(*input, checks, options);
-    bar.erase();
-    if (!result) {
-      complain(file, result.error());
-      return false;
-    }
-    report(file, *result);
-    return true;
-  }
-
-  /// What the spec declares. Where nobody declares anything, the begin … end of an imported trace
-  /// are meant; a recorded program has its annotations, and its begin … end are atomic blocks.
-  void say_what_is_deterministic(const std::string& path, check::Options& options) {
-    const bool declares = spec_ && !spec_->blocks.deterministic.empty();
-    if (declares) {
-      options.deterministic = [this](std::string_view name) {
-        const std::vector<std::string_view> forms = spec::forms_of(name);
-        const auto matches = [&forms](const spec::Entry& entry) {
-          return entry.pattern.matches(forms);
-        };
-        return std::ranges::any_of(spec_->blocks.deterministic, matches) &&
-               std::ranges::none_of(spec_->blocks.exclude, matches);
-      };
-    }
-    const Result<bool> recorded = trace::is_capture(path);
-    options.every_begin_is_deterministic = !declares && (!recorded || !*recorded);
-  }
-
-  void report(const std::string& file, const check::PassResult& result) {
-    report::Report report = report::make_report(file, result);
-    if (filter_) filter_->apply(report, last_);
-    report.peak_memory = peak_memory();
-    // On a terminal the text report has the warnings already.
-    const bool seen = text_to_stdout() && ::isatty(STDOUT_FILENO) == 1;
-    if (!call_.quiet && !seen) {
-      for (const std::string& warning : report.trace.warnings) warn(file, warning);
-      if (report.trace.interrupted) {
-        warn(file, fmt::format("interrupted after {} events", report.trace.events));
-      }
-    }
-    for (const report::CheckReport& entry : report.checks) {
-      if (entry.verdict == check::Verdict::kViolated) verdict_ = kFindings;
-      if (entry.verdict == check::Verdict::kUndecided && verdict_ == kClean) verdict_ = kUndecided;
-    }
-    if (text_to_stdout()) {
-      if (call_.quiet) return;
-      const std::string text = render({&report, 1}, false, call_.render);
-      const bool separate = printed_ && !text.empty();
-      printed_ |= !text.empty();
-      if (output_) output_ = write_stdout((separate ? "\n" : "") + text);
-      return;
-    }
-    reports_.push_back(std::move(report));
-  }
-
-  /// Text is printed as each trace is done; all else when the last is.
-  Status finish() {
-    if (text_to_stdout()) return output_;
-    const bool array = call_.traces.size() > 1;
-    if (reports_.empty() && !array) return {};
-    return write_file(call_.render.output, render(reports_, array, call_.render));
-  }
-
-  [[nodiscard]] bool text_to_stdout() const {
-    return call_.render.format == "text" && call_.render.output.empty();
-  }
-
-  const CheckCall& call_;
-  std::vector<const check::Registration*> checks_;
-  std::optional<spec::Spec> spec_;
-  std::optional<report::Filter> filter_;
-  bool last_ = false;  // the trace in hand is the last one
-  std::vector<report::Report> reports_;
-  Status output_;
-  bool printed_ = false;
-  int verdict_ = kClean;
-};
-
-std::string checks_help() {
-  std::string help = "What to check, comma-separated: ";
-  for (const check::Registration& entry : check::registry()) {
-    if (!entry.asked_for_by_name_only) help += fmt::format("{} ({}), ", entry.name, entry.summary);
-  }
-  return help + "or all";
-}
-
-}  // namespace
 
 void add_check(CLI::App& app, int& exit_code) {
   auto call = std::make_shared<CheckCall>();
@@ -217,35 +14,18 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("TRACE", call->traces, "Trace files in any format; - is standard input")
       ->required()
       ->type_name("");
-  command->add_option("--check", call->checks, checks_help())
-      ->type_name("LIST")
-      ->capture_default_str();
-  command
-      ->add_option("--engine", call->options.engine,
-                   "The algorithm for atomicity: reach (default), aerodrome or velodrome")
-      ->type_name("ENGINE");
-  command->add_option("--spec", call->spec, "Which functions are blocks (TOML)")->type_name("FILE");
-  CLI::Option* first =
-      command->add_flag("--first", call->options.first, "Stop at the first finding");
-  command
-      ->add_flag("--all", call->options.all,
-                 "Every finding, not one for each combination of places in the source")
-      ->excludes(first);
-  command->add_flag("--lenient", call->lenient,
-                    "Pass over ill-formed events, and say which, instead of refusing the trace");
-  add_filter_options(*command, call->filter);
-  add_render_options(*command, call->render);
-  command->add_flag("-q,--quiet", call->quiet,
-                    "The exit code alone: no report on standard output, no warnings, no progress");
-  command->add_option("--jobs", call->jobs, "Threads for reading (default: one for each core)")
-      ->type_name("N")
-      ->check(CLI::Range(1U, 1024U).description(""));
+  add_check_options(*command, *call, "-o,--output");
   command->footer(
       "Exit code: 0 clean, 1 findings, 2 the input or the call is wrong, 3 undecided.\n\n"
       "Example:\n"
       "  syndrome check --format json -o findings.json trace.std\n"
       "  syndrome check --baseline findings.json --suppressions known.supp new.std");
-  command->callback([call, &exit_code] { exit_code = Checker(*call).run(); });
+  command->callback([call, &exit_code] {
+    Checker checker(*call);
+    const std::optional<Error> wrong = checker.prepare();
+    if (wrong) complain(wrong->message);
+    exit_code = wrong ? kWrong : checker.run();
+  });
 }
 
 }  // namespace syndrome::cli

@@ -18,6 +18,7 @@ inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells do
 /// `pipe_ignored`: whoever called us ignores SIGPIPE, and so shall the program. Takes what is the
 /// program's from the end of `arguments`, but for its name.
 void add_record(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments);
+void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments);
 /// `arguments` likewise, but for what stands before --.
 void add_refine(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments);
 void add_check(CLI::App& app, int& exit_code);

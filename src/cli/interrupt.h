@@ -7,6 +7,9 @@ namespace syndrome::cli {
 /// From here on the first SIGINT only sets a flag.
 void catch_interrupt();
 
+/// Likewise the first SIGTERM and the first SIGHUP, for a command with something to clean up.
+void catch_ending();
+
 [[nodiscard]] bool interrupted();
 
 }  // namespace syndrome::cli

@@ -60,9 +60,15 @@ bool wants_colour(std::string_view when, int descriptor) {
   return ::isatty(descriptor) == 1;
 }
 
+Status write_to(int stream, std::string_view text) {
+  const Status status = write_all(stream, text);
+  if (status) return status;
+  return Error{fmt::format("standard {}: {}", stream == STDOUT_FILENO ? "output" : "error",
+                           status.error().message)};
+}
+
 Status write_stdout(std::string_view text) {
-  const Status status = write_all(STDOUT_FILENO, text);
-  return status ? status : Error{fmt::format("standard output: {}", status.error().message)};
+  return write_to(STDOUT_FILENO, text);
 }
 
 Status write_file(const std::string& path, std::string_view text) {

@@ -22,6 +22,8 @@ void warn(std::string_view file, std::string_view warning);
 
 /// The whole text to standard output now, or why not.
 [[nodiscard]] Status write_stdout(std::string_view text);
+/// Likewise to standard output or standard error.
+[[nodiscard]] Status write_to(int stream, std::string_view text);
 
 /// The whole text into a file, which gets its name when it is complete; "-" or "" is standard
 /// output. What is not a plain file (a device, a pipe) is written to directly.

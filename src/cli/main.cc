@@ -104,6 +104,7 @@ int run(int argc, char** argv) {
   app.add_subcommand("cc", "Compile and link C with probes (clang 19 underneath)");
   app.add_subcommand("c++", "Compile and link C++ with probes");
   std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  add_run(app, exit_code, pipe_ignored, arguments);
   add_record(app, exit_code, pipe_ignored, arguments);
   add_check(app, exit_code);
   add_refine(app, exit_code, pipe_ignored, arguments);

@@ -2,91 +2,29 @@
 
 #include "record/record.h"
 
-#include <algorithm>
-#include <bit>
 #include <memory>
-#include <string_view>
 
 #include "cli/command.h"
-#include "cli/io.h"
+#include "cli/program.h"
 
 namespace syndrome::cli {
-namespace {
-
-/// Whether the value of the last option in `word` ("-o", "--output", "-qo") is the next word.
-bool wants_next(const CLI::App& command, std::string_view word) {
-  const auto takes_value = [&command](const std::string& name) {
-    const CLI::Option* const option = command.get_option_no_throw(name);
-    return option != nullptr && option->get_items_expected_max() > 0;
-  };
-  if (word.starts_with("--")) return takes_value(std::string(word));
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    if (takes_value(std::string("-") + word[i])) return i + 1 == word.size();
-  }
-  return false;
-}
-
-/// Where the program stands in a call of `syndrome record`: behind --, or at the first word that is
-/// none of our options.
-std::size_t program_at(const CLI::App& command, std::span<char*> arguments) {
-  for (std::size_t i = 2; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    if (word == "--") return i + 1;
-    if (word.size() < 2 || word[0] != '-') return i;
-    if (wants_next(command, word)) ++i;
-  }
-  return arguments.size();
-}
-
-}  // namespace
 
 void add_record(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments) {
   auto options = std::make_shared<record::Options>();
   options->ignore_pipe = pipe_ignored;
-  auto order = std::make_shared<std::string>("feasible");
   CLI::App* command = app.add_subcommand(
       "record", "Run a program that was built with `syndrome c++` and keep its trace");
   command->add_option("-o,--output", options->output, "The trace; other processes get FILE.PID")
       ->required()
       ->type_name("FILE");
-  command
-      ->add_option("--order", *order,
-                   "Order of plain accesses that race: feasible, or exact: the one that the values "
-                   "show, which is slower. Everything else is always exact")
-      ->type_name("ORDER")
-      ->check(CLI::IsMember({"feasible", "exact"}).description(""))
-      ->capture_default_str();
-  command
-      ->add_option("--buffer", options->buffer,
-                   "Memory for each thread that runs; a thread waits when the recorder is behind "
-                   "by that much (64K to 1G)")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{64} << 10, std::uint64_t{1} << 30).description(""))
-      ->default_str("512K");
   command->add_flag("-q,--quiet", options->quiet, "Say nothing when all went well");
-  command->add_option("PROG", options->command, "The program and its arguments, after --")
-      ->required()
-      ->type_name("");
-  command->positionals_at_end();
+  add_program(*command, options, arguments);
   command->footer(
       "The exit code is the program's own.\n\n"
       "Example:\n"
       "  syndrome record -o run.syn -- ./server --port 8080\n"
       "  syndrome check run.syn");
-  // The program's arguments are not for CLI11, which takes "[a,b]" apart.
-  std::span<char*> rest;
-  if (arguments.size() > 1 && std::string_view(arguments[1]) == "record") {
-    const std::size_t at = std::min(program_at(*command, arguments), arguments.size());
-    rest = arguments.subspan(at);
-    arguments = arguments.first(std::min(at + 1, arguments.size()));
-  }
-  command->callback([options, order, rest, &exit_code] {
-    options->command.assign(rest.begin(), rest.end());
-    options->buffer = std::bit_ceil(options->buffer);
-    options->order = *order == "exact" ? rt::Order::kExact : rt::Order::kFeasible;
-    exit_code = record::record(*options);
-  });
+  command->callback([options, &exit_code] { exit_code = record::record(*options).exit_code; });
 }
 
 }  // namespace syndrome::cli

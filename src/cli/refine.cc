@@ -208,7 +208,7 @@ class Refiner {
       complain(fmt::format("cannot start a recording: {}", std::strerror(errno)));
       return kNotExecutable;
     }
-    if (pid == 0) ::_exit(record::record(options));
+    if (pid == 0) ::_exit(record::record(options).exit_code);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

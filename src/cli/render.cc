@@ -13,11 +13,14 @@
 
 namespace syndrome::cli {
 
-void add_render_options(CLI::App& command, RenderOptions& options) {
+void add_render_options(CLI::App& command, RenderOptions& options, const std::string& output) {
   command.add_option("--format", options.format, "How to report: text or json")
       ->type_name("FORMAT")
       ->capture_default_str();
-  command.add_option("-o,--output", options.output, "Report into FILE (default: standard output)")
+  command
+      .add_option(output, options.output,
+                  options.stream == STDERR_FILENO ? "Report into FILE (default: standard error)"
+                                                  : "Report into FILE (default: standard output)")
       ->type_name("FILE");
   command
       .add_option("--color", options.colour,
@@ -46,10 +49,10 @@ Status check_format(const RenderOptions& options) {
 std::string render(std::span<const report::Report> reports, bool array,
                    const RenderOptions& options) {
   if (options.format == "json") return report::to_json(reports, array, {options.stats});
-  const bool to_stdout = options.output.empty() || options.output == "-";
+  const bool to_stream = options.output.empty() || options.output == "-";
   report::TextOptions text;
   text.colour =
-      to_stdout ? wants_colour(options.colour, STDOUT_FILENO) : options.colour == "always";
+      to_stream ? wants_colour(options.colour, options.stream) : options.colour == "always";
   text.stats = options.stats;
   text.frames = options.stack_depth;
   std::string result;

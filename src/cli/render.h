@@ -15,13 +15,16 @@ namespace syndrome::cli {
 
 struct RenderOptions {
   std::string format = "text";
-  std::string output;  // -o; empty: standard output
+  std::string output;  // empty: `stream`
+  int stream = 1;      // standard output or standard error
   std::string colour = "auto";
   bool stats = false;
   std::size_t stack_depth = 6;  // frames of a stack in a text; 0: all
 };
 
-void add_render_options(CLI::App& command, RenderOptions& options);
+/// `output`: the names of the option that says where the report goes.
+void add_render_options(CLI::App& command, RenderOptions& options,
+                        const std::string& output = "-o,--output");
 
 /// An error that lists the formats, for one that this version does not have.
 [[nodiscard]] Status check_format(const RenderOptions& options);

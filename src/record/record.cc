@@ -47,20 +47,35 @@ void forward(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0 && program > 0) ::kill(program, signal);
 }
 
-void forward_signals() {
-  for (const int signal : kForwarded) {
-    struct sigaction action{};
-    action.sa_sigaction = forward;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    ::sigaction(signal, &action, nullptr);
+/// While one exists.
+class ForwardSignals {
+ public:
+  ForwardSignals() {
+    for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+      struct sigaction action{};
+      action.sa_sigaction = forward;
+      action.sa_flags = SA_SIGINFO | SA_RESTART;
+      ::sigaction(kForwarded[i], &action, &before_[i]);
+    }
   }
-}
+  ~ForwardSignals() {
+    for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+      ::sigaction(kForwarded[i], &before_[i], nullptr);
+    }
+  }
+  ForwardSignals(const ForwardSignals&) = delete;
+  ForwardSignals& operator=(const ForwardSignals&) = delete;
+
+ private:
+  std::array<struct sigaction, kForwarded.size()> before_{};
+};
 
 /// As whoever called us had it: handlers become SIG_DFL by exec, what was ignored stays ignored.
 [[noreturn]] void become(const Options& options, const std::string& session, int failed,
                          void (*on_file_size)(int)) {
   if (session.empty()) {
     ::unsetenv(rt::kSessionVariable);
+    ::unsetenv(rt::kOptionsVariable);  // the program would try again, and again
   } else {
     ::setenv(rt::kSessionVariable, session.c_str(), 1);
   }
@@ -158,14 +173,17 @@ void report(const Options& options, const Summary& summary) {
                        options.output));
 }
 
-/// The program's exit code. A recorder that dies before it is buried at once: a thread that waits
+/// How the program ended. A recorder that dies before it is buried at once: a thread that waits
 /// for room asks whether there is still such a process, and one that is dead but not buried counts.
-int wait_for(pid_t pid, Recording* recording) {
+Ended wait_for(pid_t pid, Recording* recording) {
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(-1, &status, 0);
-    if (ended < 0 && errno != EINTR) return 0;
-    if (ended == pid) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (ended < 0 && errno != EINTR) return {};
+    if (ended == pid && WIFSIGNALED(status)) {
+      return {.exit_code = 128 + WTERMSIG(status), .killed = true};
+    }
+    if (ended == pid) return {.exit_code = WEXITSTATUS(status)};
     if (recording != nullptr && ended == recording->recorder) {
       recording->session.header().stop.store(1, std::memory_order_seq_cst);
     }
@@ -174,7 +192,7 @@ int wait_for(pid_t pid, Recording* recording) {
 
 }  // namespace
 
-int record(const Options& options) {
+Ended record(const Options& options) {
   // A trace that may not grow any further (ulimit -f) is an error of a write, not our end.
   void (*const on_file_size)(int) = ::signal(SIGXFSZ, SIG_IGN);
   Result<Output> file = Output::claim(options.output);
@@ -182,7 +200,7 @@ int record(const Options& options) {
     complain(fmt::format(
         "{} is being written by {}; wait for its end, or record into another file with -o",
         options.output, file->other()));
-    return 2;
+    return {.exit_code = 2};
   }
   Result<Recording> recording = file ? start(options, std::move(*file)) : file.error();
   if (!recording) {
@@ -192,27 +210,27 @@ int record(const Options& options) {
   const std::optional<Pipe> failed = make_pipe();
   if (!failed) {
     complain(fmt::format("cannot start the program: {}", system_text(errno)));
-    return 126;
+    return {.exit_code = 126};
   }
   const pid_t pid = ::fork();
   if (pid < 0) {
     complain(fmt::format("cannot start the program: {}", system_text(errno)));
-    return 126;
+    return {.exit_code = 126};
   }
   if (pid == 0) {
     become(options, recording ? recording->session.folder() : std::string(), failed->write,
            on_file_size);
   }
   program = pid;
-  forward_signals();
+  const ForwardSignals forwarding;
   ::close(failed->write);
   int error = 0;
   const bool started = ::read(failed->read, &error, sizeof(error)) <= 0;
   ::close(failed->read);
   if (!started) complain(fmt::format("cannot run {}: {}", options.command[0], system_text(error)));
-  const int exit_code = wait_for(pid, recording ? &*recording : nullptr);
+  Ended result = wait_for(pid, recording ? &*recording : nullptr);
   program = 0;
-  if (!recording) return exit_code;
+  if (!recording) return result;
   ::close(recording->ended.write);
   Summary summary;
   const ssize_t bytes = ::read(recording->report.read, &summary, sizeof(summary));
@@ -222,8 +240,9 @@ int record(const Options& options) {
     recording->session.remove();
   } else if (started) {
     report(options, summary);
+    result.processes = summary.processes;
   }
-  return exit_code;
+  return result;
 }
 
 }  // namespace syndrome::record

@@ -19,9 +19,15 @@ struct Options {
   bool ignore_pipe = false;  // the program starts with SIGPIPE ignored
 };
 
-/// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
-/// as shells have it; 2, without running it, when another recording writes to
-/// the output. Messages go to standard error.
-[[nodiscard]] int record(const Options& options);
+struct Ended {
+  /// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
+  /// as shells have it; 2, without running it, when another recording writes to the output.
+  int exit_code = 0;
+  bool killed = false;          // by a signal
+  std::uint32_t processes = 0;  // that were recorded
+};
+
+/// Messages go to standard error. Signals are as they were before when it returns.
+[[nodiscard]] Ended record(const Options& options);
 
 }  // namespace syndrome::record

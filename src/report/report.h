@@ -122,6 +122,7 @@ struct CheckReport {
 
 struct Trace {
   std::string file;
+  bool kept = true;  // false: the trace is gone, and `file` is the program that ran
   std::string format;
   std::uint64_t events = 0;
   std::uint64_t threads = 0;

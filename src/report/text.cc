@@ -327,7 +327,7 @@ class Writer {
     }
     const std::string fix = usual_fix(finding);
     if (!fix.empty()) item("Usual fix", Style::kStrong, clean(fix), kMargin);
-    if (report_.trace.file != "-") {
+    if (report_.trace.kept && report_.trace.file != "-") {
       command("Look closer",
               fmt::format("syndrome trace cat --number --around {} {}", finding.event,
                           clean(quoted(report_.trace.file))),
@@ -340,7 +340,10 @@ class Writer {
     line("");
     const std::string file = clean(quoted(report_.trace.file));
     if (entry.verdict == check::Verdict::kViolated) {
-      if (report_.trace.file != "-") {
+      if (!report_.trace.kept) {
+        paragraph("To look closer or check again, keep the trace: syndrome run -o run.syn …", 0,
+                  Style::kFaint);
+      } else if (report_.trace.file != "-") {
         const std::string check =
             entry.check == "atomicity" ? "" : fmt::format("--check {} ", clean(entry.check));
         paragraph(fmt::format("For other programs: syndrome check {}--format json {}", check, file),

@@ -9,6 +9,7 @@
 #include "event/unit.h"
 #include "runtime/probes.h"
 #include "runtime/shards.h"
+#include "runtime/start.h"
 #include "runtime/sys.h"
 #include "runtime/text.h"
 #include "runtime/thread.h"
@@ -443,8 +444,10 @@ namespace {
 
 // So that the program's own environment is what its constructors and main() see, also when nothing
 // instrumented runs before them.
-__attribute__((constructor(101))) void begin() {
-  (void)syndrome::rt::session_path();
+__attribute__((constructor(101))) void begin(int count, char** arguments, char** environment) {
+  if (syndrome::rt::session_path() == nullptr) {
+    syndrome::rt::start_tool(count, arguments, environment);
+  }
 }
 
 }  // namespace

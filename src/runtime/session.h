@@ -23,6 +23,8 @@
 namespace syndrome::rt {
 
 inline constexpr char kSessionVariable[] = "SYNDROME_SESSION";
+/// Options for `syndrome run`, separated by blanks, for programs that something else starts.
+inline constexpr char kOptionsVariable[] = "SYNDROME_OPTIONS";
 inline constexpr std::uint64_t kSessionMagic = 0x314e4f4953534553;  // "SESSION1"
 /// Processes that one session can hold, dead ones included; later ones run unrecorded.
 inline constexpr std::uint32_t kMaxProcesses = 4096;

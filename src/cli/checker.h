@@ -1,0 +1,73 @@
+// Checks traces and reports on them: what `check` and `run` share.
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/pass.h"
+#include "check/registry.h"
+#include "cli/filter.h"
+#include "cli/render.h"
+#include "event/result.h"
+#include "report/filter.h"
+#include "report/report.h"
+#include "spec/spec.h"
+
+namespace syndrome::cli {
+
+struct CheckCall {
+  std::vector<std::string> traces;
+  std::string checks = "atomicity";
+  std::string spec;
+  check::Options options;
+  unsigned jobs = 0;
+  bool lenient = false;
+  bool quiet = false;
+  FilterOptions filter;
+  RenderOptions render;
+  /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.
+  std::function<std::string(const std::string& file)> title;
+};
+
+/// --check, --spec and so on, --format and --color, and `report_names` for where the report goes.
+void add_check_options(CLI::App& command, CheckCall& call, const std::string& report_names);
+
+class Checker {
+ public:
+  explicit Checker(const CheckCall& call) : call_(call) {}
+
+  /// What can be wrong with the call, before any trace is opened; reads spec, suppressions,
+  /// baseline.
+  [[nodiscard]] std::optional<Error> prepare();
+
+  /// Checks the call's traces and reports, after prepare(). kClean, kFindings and so on.
+  [[nodiscard]] int run();
+
+  /// Checks one trace and reports nothing; empty when it cannot be read.
+  [[nodiscard]] std::optional<report::Report> look_at(const std::string& file);
+
+ private:
+  Result<check::PassResult> pass_over(const std::string& file, bool shows_progress);
+  bool check_one(const std::string& file);
+  void say_what_is_deterministic(const std::string& path, check::Options& options);
+  report::Report report_on(const std::string& file, const check::PassResult& result);
+  void report(const std::string& file, const check::PassResult& result);
+  Status finish();
+  [[nodiscard]] bool prints_text() const;
+
+  const CheckCall& call_;
+  std::vector<const check::Registration*> checks_;
+  std::optional<spec::Spec> spec_;
+  std::optional<report::Filter> filter_;
+  bool last_ = false;  // the trace in hand is the last one
+  std::vector<report::Report> reports_;
+  Status output_;
+  bool printed_ = false;
+  int verdict_ = 0;
+};
+
+}  // namespace syndrome::cli

@@ -1,0 +1,178 @@
+// syndrome run: runs an instrumented program, checks what it did, and reports on standard error.
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/checker.h"
+#include "cli/command.h"
+#include "cli/eager.h"
+#include "cli/interrupt.h"
+#include "cli/io.h"
+#include "cli/program.h"
+#include "record/record.h"
+#include "record/session.h"
+
+namespace syndrome::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFindingsInRun = 66;
+
+struct RunCall {
+  std::shared_ptr<record::Options> record = std::make_shared<record::Options>();
+  CheckCall check;
+  int error_exit_code = kFindingsInRun;
+  bool eager = false;
+};
+
+/// A folder for a trace that nobody has asked to keep.
+class Scratch {
+ public:
+  Scratch() = default;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  [[nodiscard]] Result<std::string> make() {
+    const char* const set = std::getenv("TMPDIR");
+    std::string name = set != nullptr && *set != '\0' ? set : "/tmp";
+    name += "/syndrome-run-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      return Error{
+          fmt::format("cannot make a folder for the trace in {}: {}; give -o FILE, or set "
+                      "TMPDIR to a folder with room",
+                      fs::path(name).parent_path().string(), record::system_text(errno))};
+    }
+    folder_ = name;
+    return folder_ + "/run.syn";
+  }
+  [[nodiscard]] bool made() const { return !folder_.empty(); }
+
+ private:
+  std::string folder_;
+};
+
+/// FILE, and FILE.PID of the other processes, which were written since `begin`.
+std::vector<std::string> traces_of(const std::string& output, const timespec& begin) {
+  std::vector<std::string> found;
+  const auto is_new = [&begin](const std::string& path) {
+    struct stat status{};
+    return ::stat(path.c_str(), &status) == 0 && status.st_size > 0 &&
+           std::pair(status.st_mtim.tv_sec, status.st_mtim.tv_nsec) >=
+               std::pair(begin.tv_sec, begin.tv_nsec);
+  };
+  if (is_new(output)) found.push_back(output);
+  const fs::path path(output);
+  const std::string prefix = path.filename().string() + ".";
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::vector<std::string> others;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const bool number = std::ranges::all_of(name.substr(prefix.size()), [](unsigned char c) {
+      return std::isdigit(c) != 0 || c == '.';
+    });
+    const std::string other = path.has_parent_path() ? (path.parent_path() / name).string() : name;
+    if (number && is_new(other)) others.push_back(other);
+  }
+  std::ranges::sort(others);
+  found.insert(found.end(), others.begin(), others.end());
+  return found;
+}
+
+std::string command_line(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+/// The exit code. A trace that is not kept is called by its program's name.
+int run(RunCall& call) {
+  Scratch scratch;
+  std::string& output = call.record->output;
+  if (output.empty()) {
+    const Result<std::string> made = scratch.make();
+    if (!made) {
+      complain(made.error().message);
+      return kWrong;
+    }
+    output = *made;
+    call.check.title = [&call, &output](const std::string& file) {
+      const std::string other =
+          file == output ? "" : " (process " + file.substr(output.size() + 1) + ")";
+      return command_line(call.record->command) + other;
+    };
+  }
+  Checker checker(call.check);
+  if (const std::optional<Error> wrong = checker.prepare()) {
+    complain(wrong->message);
+    return kWrong;
+  }
+  call.record->quiet = true;
+  timespec begin{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+  record::Ended ended;
+  {
+    std::optional<Eager> eager;
+    if (call.eager) eager.emplace(call.check, output);
+    ended = record::record(*call.record);
+  }
+  call.check.traces = traces_of(output, begin);
+  if (call.check.traces.empty()) return ended.exit_code;
+  // A second trace of a call is a report of its own; JSON of several is a list.
+  catch_ending();
+  const int verdict = checker.run();
+  if (ended.killed || verdict == kClean) return ended.exit_code;
+  if (verdict == kFindings) return call.error_exit_code;
+  return verdict == kUndecided && ended.exit_code != 0 ? ended.exit_code : verdict;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments) {
+  auto call = std::make_shared<RunCall>();
+  call->record->ignore_pipe = pipe_ignored;
+  call->check.render.stream = STDERR_FILENO;
+  CLI::App* command = app.add_subcommand(
+      "run", "Run a program that was built with `syndrome c++` and check what it did");
+  command
+      ->add_option("-o,--output", call->record->output,
+                   "Keep the trace; other processes get FILE.PID")
+      ->type_name("FILE");
+  add_check_options(*command, call->check, "--report");
+  command->add_flag("--eager", call->eager, "Also print each new finding while the program runs");
+  command
+      ->add_option("--error-exitcode", call->error_exit_code,
+                   "The exit code when there are findings")
+      ->type_name("N")
+      ->check(CLI::Range(0, 255).description(""))
+      ->capture_default_str();
+  add_program(*command, call->record, arguments);
+  command->footer(
+      "Exit code: the program's own when it is clean (128 + signal when one killed it), 66 with\n"
+      "findings, 2 when the call is wrong. The report goes to standard error.\n\n"
+      "Example:\n"
+      "  syndrome run --spec my.toml -- ./server --port 8080\n"
+      "  SYNDROME_OPTIONS=\"--report found.txt\" make check");
+  command->callback([call, &exit_code] { exit_code = run(*call); });
+}
+
+}  // namespace syndrome::cli

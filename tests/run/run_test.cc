@@ -1,0 +1,172 @@
+// `syndrome run` as a user calls it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/shell.h"
+
+namespace syndrome::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Threads that take turns by a lock; with an argument, each add is two locked steps. It ends as
+/// the second argument says.
+constexpr char kProgram[] = R"(
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "syndrome/syndrome.h"
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
+static int count, broken;
+SYNDROME_ATOMIC static void add(int first) {
+  pthread_mutex_lock(&mutex);
+  int seen = count;
+  if (broken) {
+    pthread_mutex_unlock(&mutex);
+    if (first) { pthread_barrier_wait(&barrier); pthread_barrier_wait(&barrier); }
+    pthread_mutex_lock(&mutex);
+  }
+  count = seen + 1;
+  pthread_mutex_unlock(&mutex);
+}
+static void* one(void* unused) { add(1); return unused; }
+static void* two(void* unused) {
+  if (broken) pthread_barrier_wait(&barrier);
+  add(0);
+  if (broken) pthread_barrier_wait(&barrier);
+  return unused;
+}
+int main(int argc, char** argv) {
+  const char* end = argc > 2 ? argv[2] : "";
+  broken = argc > 1 && strcmp(argv[1], "broken") == 0;
+  pthread_barrier_init(&barrier, 0, 2);
+  pthread_t a, b;
+  pthread_create(&a, 0, one, 0);
+  pthread_create(&b, 0, two, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  printf("the program says %d\n", count > 0);
+  fflush(stdout);
+  if (strcmp(end, "abort") == 0) abort();
+  if (strcmp(end, "crash") == 0) raise(SIGSEGV);
+  if (strcmp(end, "wait") == 0) { printf("waiting\n"); fflush(stdout); for (;;) pause(); }
+  return atoi(end);
+}
+)";
+
+class Run : public testing::Test {
+ protected:
+  Run() {
+    shell_.write("program.c", kProgram);
+    const Outcome built = shell_.run("syndrome cc -g -O1 -pthread program.c -o program");
+    EXPECT_EQ(built.code, 0) << built.err;
+  }
+  [[nodiscard]] Outcome run(const std::string& command) const { return shell_.run(command); }
+
+  Shell shell_;
+};
+
+TEST_F(Run, IsQuietAboutACleanProgramAndEndsAsItDid) {
+  Outcome outcome = run("syndrome run -- ./program fine");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "the program says 1\n");
+  EXPECT_THAT(outcome.err, Not(HasSubstr("violated")));
+  outcome = run("syndrome run -- ./program fine 7");
+  EXPECT_EQ(outcome.code, 7) << outcome.err;
+  outcome = run("mkdir here && TMPDIR=$PWD/here syndrome run -q -- ./program fine && ls here");
+  EXPECT_EQ(outcome.out, "the program says 1\n") << outcome.err;
+}
+
+TEST_F(Run, ReportsOnStandardErrorAndExitsWith66) {
+  const Outcome outcome = run("syndrome run --check atomicity -- ./program broken 7");
+  EXPECT_EQ(outcome.code, 66) << outcome.err;
+  EXPECT_EQ(outcome.out, "the program says 1\n");
+  EXPECT_THAT(outcome.err, HasSubstr("Atomicity violated in ./program broken 7"));
+  EXPECT_THAT(outcome.err, HasSubstr("program.c:"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("syndrome-run-")));
+  EXPECT_EQ(run("syndrome run -q --check atomicity --error-exitcode=9 -- ./program broken").code,
+            9);
+}
+
+TEST_F(Run, SaysTheSameAsRecordAndCheck) {
+  for (const std::string way : {"fine", "broken"}) {
+    const Outcome outcome =
+        run("syndrome run --check atomicity,races,determinism --format json "
+            "-o kept.syn --report run.json -- ./program " +
+            way);
+    EXPECT_EQ(outcome.code, way == "fine" ? 0 : 66) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    (void)run(
+        "syndrome check --check atomicity,races,determinism --format json -o check.json kept.syn");
+    EXPECT_EQ(run("for each in run check; do sed '/\"seconds\":/d' $each.json > $each.cut; done;"
+                  "cmp run.cut check.cut")
+                  .code,
+              0);
+  }
+}
+
+TEST_F(Run, TellsWhatItFoundInAProgramThatASignalKilled) {
+  Outcome outcome = run("syndrome run --check atomicity -- ./program broken abort");
+  EXPECT_EQ(outcome.code, 128 + 6) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("Atomicity violated"));
+  outcome = run("syndrome run --check atomicity -- ./program broken crash");
+  EXPECT_EQ(outcome.code, 128 + 11) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("Atomicity violated"));
+  for (const std::string signal : {"HUP", "TERM"}) {
+    // Sent to the tool alone, which passes it on.
+    outcome =
+        run("syndrome run --check atomicity -- ./program broken wait > out 2> err & "
+            "until grep -q waiting out 2>/dev/null; do sleep 0.05; done; "
+            "kill -" +
+            signal + " $!; wait $!; code=$?; cat err; exit $code");
+    EXPECT_EQ(outcome.code, signal == "HUP" ? 129 : 143) << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("Atomicity violated"));
+  }
+}
+
+TEST_F(Run, PrintsNewsWhileTheProgramRuns) {
+  const Outcome outcome =
+      run("syndrome run --eager --check atomicity -- ./program broken wait > out 2> err & "
+          "for i in $(seq 400); do grep -q 'Atomicity violated' err && break; sleep 0.05; done; "
+          "grep -c 'there is news' err; kill -TERM $!; wait $!; grep -c 'Atomicity violated' err");
+  EXPECT_EQ(outcome.out, "1\n2\n");
+}
+
+TEST_F(Run, RefusesAWrongCallBeforeTheProgramRuns) {
+  for (const std::string options : {"--check nonsense", "--format nonsense", "--spec no.toml",
+                                    "--suppressions no.supp", "--error-exitcode=300"}) {
+    const Outcome outcome = run("syndrome run " + options + " -- ./program fine");
+    EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_EQ(outcome.out, "") << options;
+    EXPECT_THAT(outcome.err, HasSubstr("syndrome: ")) << options;
+  }
+  EXPECT_EQ(run("syndrome run -- ./nothing").code, 127);
+  EXPECT_THAT(run("syndrome run -- true").err, HasSubstr("nothing that was built with"));
+}
+
+TEST_F(Run, TakesOptionsFromTheEnvironment) {
+  Outcome outcome =
+      run("SYNDROME_OPTIONS='--check atomicity --report found.txt' sh -c './program broken 3'");
+  EXPECT_EQ(outcome.code, 66) << outcome.err;
+  EXPECT_EQ(outcome.out, "the program says 1\n");
+  EXPECT_THAT(shell_.read("found.txt"), HasSubstr("Atomicity violated in ./program broken 3"));
+  outcome = run("SYNDROME_OPTIONS='--check atomicity' PATH=$PATH:. program fine 5");
+  EXPECT_EQ(outcome.code, 5) << outcome.err;
+  outcome = run("SYNDROME_OPTIONS=--nonsense ./program fine");
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  // What is recorded already is left alone.
+  outcome = run("SYNDROME_OPTIONS='--report no.txt' syndrome record -o kept.syn -- ./program fine");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(run("test -e no.txt").code, 1);
+}
+
+}  // namespace
+}  // namespace syndrome::test
