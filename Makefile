@@ -6,7 +6,7 @@ SYNDROME = build/bin/syndrome
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything demo test soak test-tsan fuzz bench bench-capture results format lint \
+.PHONY: help deps build everything demo test soak test-tsan test-real fuzz bench bench-capture results format lint \
 	sanitize install package clean
 
 help:  ## this list
@@ -39,6 +39,10 @@ soak: everything  ## each clean program recorded 20 times, and 200 recordings ki
 test-tsan: everything  ## races beside ThreadSanitizer: each program 20 times both ways (RUNS=20)
 	@scripts/deps lint
 	@build/bin/tsan_agreement --runs $(or $(RUNS),20) $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))
+
+test-real: build  ## real programs from Debian's sources, plain, under TSan and recorded (PROGRAMS=… ROUNDS=3)
+	@scripts/deps lint real
+	@tests/real/real --rounds $(or $(ROUNDS),3) $(PROGRAMS)
 
 fuzz: everything  ## hundreds of thousands of random traces: every check against its oracle
 	@for fuzzer in build/bin/*_fuzz; do echo "$$fuzzer"; $$fuzzer $(COUNT) $(SEED) || exit 1; done
