@@ -209,7 +209,7 @@ class CaptureSource final : public Source {
   [[nodiscard]] Status fill() {
     while (events_.size() < kBatch) {
       if (ready_.empty()) {
-        if (waiting_.empty()) return {};
+        if (waiting_.empty() || !index_.complete) return {};
         // Each waits for another: versions that contradict program order. No recorder writes that.
         release(*by_time_.begin());
         continue;

@@ -77,7 +77,7 @@ Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& lo
     return Error{fmt::format("the program touched more than {} GiB of memory: record less of it",
                              CaptureMemory::kMaxPages >> 18)};
   }
-  found.versions.seal();
+  found.versions.seal(index.complete);
   if (odd != 0) {
     found.warnings.push_back(fmt::format(
         "{} records speak of functions, sites or calls that the recording does not have (a module "

@@ -17,8 +17,14 @@ void CaptureVersions::add(std::size_t shard, std::uint64_t version) {
   pages_[at->second].bits[(version >> 6) & 7] |= std::uint64_t{1} << (version & 63);
 }
 
-void CaptureVersions::seal() {
+void CaptureVersions::seal(bool complete) {
   by_key_ = {};
+  complete_ = complete;
+  if (!complete) {
+    pages_ = {};
+    for (Shard& shard : shards_) shard.next = 1;
+    return;
+  }
   std::sort(pages_.begin(), pages_.end(),
             [](const Page& a, const Page& b) { return a.key < b.key; });
   constexpr std::uint64_t kPageMask = (std::uint64_t{1} << 52) - 1;
@@ -66,6 +72,10 @@ void CaptureVersions::find_from(Shard& shard, std::uint64_t version) {
 void CaptureVersions::advance(std::size_t number, std::uint64_t version) {
   Shard& shard = shards_[number];
   if (shard.next == kNoMore || version < shard.next) return;
+  if (!complete_) {
+    shard.next = version + 1;
+    return;
+  }
   find_from(shard, version + 1);
 }
 

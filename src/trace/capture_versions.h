@@ -1,5 +1,9 @@
 // Which versions of each shard a recording has (event/wire.h, "Order"). Versions count up by one,
 // but some may be missing; who knows them all beforehand need not wait for one that never comes.
+//
+// In a recording that was cut off, what is missing has happened, and what came after it must not
+// seem to have come without it: then each version waits for the one before, and whoever waits for
+// one that is not there is over.
 
 #pragma once
 
@@ -21,7 +25,7 @@ class CaptureVersions {
 
   // Step 1.
   void add(std::size_t shard, std::uint64_t version);
-  void seal();
+  void seal(bool complete);
 
   // Step 2. Each shard stands at its smallest version first.
 
@@ -30,7 +34,7 @@ class CaptureVersions {
   /// `version` has happened: the next larger one is awaited.
   void advance(std::size_t shard, std::uint64_t version);
 
-  /// How many are missing between each shard's first and last.
+  /// How many are missing between each shard's first and last, in a recording that is complete.
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
 
  private:
@@ -54,6 +58,7 @@ class CaptureVersions {
   std::vector<Page> pages_;
   std::array<Shard, wire::kShards> shards_;
   std::uint64_t missing_ = 0;
+  bool complete_ = true;
 };
 
 }  // namespace syndrome::trace
