@@ -236,9 +236,17 @@ void signal_enter(SignalFrame& frame) {
   }
   __syndrome_thread.inside = 0;
   if (tls.exact != nullptr) return;
-  // The slot at the cursor may belong to a probe that was interrupted: leave it alone.
   wire::Word*& at = __syndrome_thread.cursor;
   const auto used = (reinterpret_cast<std::uintptr_t>(at) / sizeof(wire::Word)) % wire::kLineWords;
+  if (used == 0) {
+    // The probe has filled its line and was on its way to full(): the next line is not begun. When
+    // it gets there, it goes on to another one.
+    ++tls.busy;
+    (void)next_line(true);
+    --tls.busy;
+    return;
+  }
+  // The slot at the cursor may belong to a probe that was interrupted: leave it alone.
   if (*at == 0) *at = wire::control(wire::Control::kPad, 0, 0);
   ++at;
   if (used + 1 == wire::kLineWords) {
