@@ -26,12 +26,20 @@ bool has_room(const std::string& folder) {
          ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
+/// All absolute: the program may go to another directory.
 std::vector<std::string> places() {
   std::vector<std::string> places;
   if (has_room("/dev/shm")) places.emplace_back("/dev/shm");
+  std::error_code ignored;
   const char* const temporary = std::getenv("TMPDIR");
-  if (temporary != nullptr && *temporary != 0) places.emplace_back(temporary);
+  if (temporary != nullptr && *temporary != 0) {
+    places.push_back(std::filesystem::absolute(temporary, ignored).string());
+  }
   places.emplace_back("/tmp");
+  // In a container, all of these may be read-only or not there at all.
+  places.emplace_back("/var/tmp");
+  const std::filesystem::path here = std::filesystem::current_path(ignored);
+  if (!here.empty()) places.push_back(here.string());
   return places;
 }
 
