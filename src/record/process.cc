@@ -48,8 +48,8 @@ Process::~Process() {
 
 Status Process::open(const Output& file) {
   const std::string base = fmt::format("{}/{}.", folder_, slot_);
-  rings_fd_ = ::open((base + "rings").c_str(), O_RDWR | O_CLOEXEC);
-  meta_fd_ = ::open((base + "meta").c_str(), O_RDONLY | O_CLOEXEC);
+  rings_fd_ = ::open((base + "rings").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  meta_fd_ = ::open((base + "meta").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (rings_fd_ < 0 || meta_fd_ < 0) {
     return Error{fmt::format("cannot open {}*: {}", base, system_text(errno))};
   }

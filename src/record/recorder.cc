@@ -100,6 +100,10 @@ void Recorder::discover() {
   // In order: who comes first gets the plain name.
   while (seen_ < count && header.slots[seen_].pid.load(std::memory_order_acquire) != 0) {
     const std::uint32_t pid = header.slots[seen_].pid.load(std::memory_order_relaxed);
+    if (pid == rt::kNoProcess) {
+      ++seen_;
+      continue;
+    }
     std::string output;
     const Result<Output> file = claim(pid, output);
     auto process = std::make_unique<Process>(session_.folder(), seen_++, header, output);

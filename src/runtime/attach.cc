@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "event/unit.h"
 #include "runtime/probes.h"
+#include "runtime/session_files.h"
 #include "runtime/shards.h"
 #include "runtime/start.h"
 #include "runtime/sys.h"
@@ -22,47 +24,13 @@ Process process;
 
 namespace {
 
-// Guards attaching, the list of rings, and the metadata. Held briefly, never while the program's
-// code runs.
-class Lock {
- public:
-  explicit Lock(std::atomic<std::uint32_t>& word) : word_(word) {
-    while (word_.exchange(1, std::memory_order_acquire) != 0) sys::yield();
-  }
-  ~Lock() { word_.store(0, std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::atomic<std::uint32_t>& word_;
-};
-
 std::atomic<std::uint32_t> attach_lock{0};
-std::atomic<std::uint32_t> rings_lock{0};
 std::atomic<std::uint32_t> meta_lock{0};
 
 enum class Attached : std::uint32_t { kNo, kYes, kFailed };
 std::atomic<Attached> attached{Attached::kNo};
 
-constexpr std::size_t kMaxPath = 1024;
 char session_folder[kMaxPath];  // empty: none
-
-struct Path {
-  char text[kMaxPath + 32];
-};
-
-/// The session's file "NAME", or "SLOT.NAME".
-Path path_of(const char* name, bool of_process) {
-  Path path;
-  char* end = append_text(path.text, session_folder);
-  *end++ = '/';
-  if (of_process) {
-    end = append_number(end, process.slot);
-    *end++ = '.';
-  }
-  append_text(end, name);
-  return path;
-}
 
 /// Takes SYNDROME_SESSION out of the environment, so that the program sees its own.
 void take_variable() {
@@ -86,33 +54,6 @@ void take_variable() {
   }
   *to = nullptr;
 }
-
-/// The program's limit on the size of a file (RLIMIT_FSIZE) holds for what we write, too. While
-/// this lives, the signal that the kernel sends then is kept from the program, which would die of
-/// it.
-class WithoutSizeSignal {
- public:
-  WithoutSizeSignal() {
-    sys::call(SYS_rt_sigprocmask, SIG_BLOCK, sys::address_of(&kMask), sys::address_of(&before_),
-              sizeof(kMask));
-    sys::call(SYS_rt_sigpending, sys::address_of(&pending_), sizeof(pending_));
-  }
-  ~WithoutSizeSignal() {
-    if ((pending_ & kMask) == 0) {  // else it is the program's own
-      const timespec now{};
-      sys::call(SYS_rt_sigtimedwait, sys::address_of(&kMask), 0, sys::address_of(&now),
-                sizeof(kMask));
-    }
-    sys::call(SYS_rt_sigprocmask, SIG_SETMASK, sys::address_of(&before_), 0, sizeof(before_));
-  }
-  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
-  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
-
- private:
-  static constexpr std::uint64_t kMask = std::uint64_t{1} << (SIGXFSZ - 1);
-  std::uint64_t before_ = 0;
-  std::uint64_t pending_ = 0;
-};
 
 struct Unit {
   const void* address;
@@ -156,8 +97,8 @@ void copy_meta_of(std::uint32_t parent) {
   char* end = append_text(path.text, session_folder);
   *end++ = '/';
   append_text(append_number(end, parent), ".meta");
-  const int from = sys::open(path.text, O_RDONLY | O_CLOEXEC);
-  const int to = sys::open(path_of("meta", true).text, O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int from = sys::open(path.text, O_RDONLY | kOpenFlags);
+  const int to = sys::open(path_of("meta", true).text, O_WRONLY | O_APPEND | kOpenFlags);
   std::uint32_t head[2];
   while (from >= 0 && to >= 0 && sys::read(from, head, sizeof(head)) == sizeof(head)) {
     const auto type = static_cast<wire::Meta>(head[0]);
@@ -206,7 +147,7 @@ void write_process() {
 
 bool open_session() {
   const Path path = path_of("session", false);
-  const int fd = sys::open(path.text, O_RDWR | O_CLOEXEC);
+  const int fd = sys::open(path.text, O_RDWR | kOpenFlags);
   if (fd < 0) {
     complain("the recorder's folder cannot be opened; this process is not recorded: ", path.text);
     return false;
@@ -230,16 +171,14 @@ bool open_session() {
   process.exact = session->order == Order::kExact;
   __atomic_store_n(&__syndrome_pinned, process.exact ? 1u : 0u, __ATOMIC_RELAXED);
   const Path meta_path = path_of("meta", true);
-  const int created = sys::open(meta_path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  const Path rings_path = path_of("rings", true);
-  const int rings = sys::open(rings_path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (created < 0 || rings < 0) {
+  const int created = sys::open(meta_path.text, O_WRONLY | O_CREAT | kOpenFlags, 0600);
+  if (created >= 0) sys::close(created);
+  if (created < 0 || !make_rings_file()) {
     complain("cannot write into the recorder's folder; this process is not recorded: ",
              session_folder);
+    session->slots[slot].pid.store(kNoProcess, std::memory_order_release);
     return false;
   }
-  sys::close(created);
-  sys::close(rings);
   process.session = session;
   write_process();
   if (forked_from != 0) copy_meta_of(forked_from - 1);
@@ -248,6 +187,18 @@ bool open_session() {
 }
 
 }  // namespace
+
+Path path_of(const char* name, bool of_process) {
+  Path path;
+  char* end = append_text(path.text, session_folder);
+  *end++ = '/';
+  if (of_process) {
+    end = append_number(end, process.slot);
+    *end++ = '.';
+  }
+  append_text(end, name);
+  return path;
+}
 
 bool too_early() {
   return attached.load(std::memory_order_acquire) == Attached::kNo && session_folder[0] == 0 &&
@@ -267,87 +218,23 @@ bool attach() {
       first = ok;
     }
   }
-  if (first) modules_changed();
+  if (first) {
+    modules_changed();
+    check_allocator();
+  }
   return attached.load(std::memory_order_acquire) == Attached::kYes;
 }
 
 void detach_child() {
   attach_lock.store(0, std::memory_order_relaxed);
-  rings_lock.store(0, std::memory_order_relaxed);
   meta_lock.store(0, std::memory_order_relaxed);
   if (process.session != nullptr) {
     sys::unmap(process.session, sizeof(SessionHeader));
     forked_from = process.slot + 1;
   }
+  forget_rings();
   process = {};
   attached.store(Attached::kNo, std::memory_order_relaxed);
-}
-
-bool claim_ring(std::uint32_t number) {
-  const Lock lock(rings_lock);
-  const WithoutSizeSignal without_size_signal;
-  ProcessSlot& slot = process.session->slots[process.slot];
-  const std::size_t bytes = ring_bytes(process.ring_words);
-  const Path path = path_of("rings", true);
-  const int fd = sys::open(path.text, O_RDWR | O_CLOEXEC);
-  if (fd < 0) {
-    complain("the buffers cannot be opened; another thread is not recorded: ", path.text);
-    return false;
-  }
-  // A ring that the recorder has emptied after its thread ended, or a new one at the end.
-  const std::uint32_t count = slot.rings.load(std::memory_order_relaxed);
-  RingHeader* ring = nullptr;
-  const bool reuse = slot.free.load(std::memory_order_acquire) != 0;
-  for (std::uint32_t i = 0; i < count && reuse && ring == nullptr; ++i) {
-    const auto offset = static_cast<long>(i * bytes);
-    RingState state = RingState::kActive;
-    sys::call(SYS_pread64, fd, sys::address_of(&state), sizeof(state), offset);
-    if (state != RingState::kFree) continue;
-    ring =
-        static_cast<RingHeader*>(sys::map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset));
-    if (ring == nullptr) break;
-    slot.free.fetch_sub(1, std::memory_order_relaxed);
-    ring->thread = number;
-    ring->state.store(RingState::kActive, std::memory_order_release);
-  }
-  if (ring == nullptr) {
-    const auto offset = static_cast<long>(count * bytes);
-    // Reserved, not just extended: a full disk is an error here, and not a SIGBUS at the first
-    // touch.
-    if (sys::call(SYS_fallocate, fd, 0, offset, static_cast<long>(bytes)) >= 0) {
-      ring =
-          static_cast<RingHeader*>(sys::map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset));
-    }
-    if (ring != nullptr) {
-      ring->thread = number;
-      ring->state.store(RingState::kActive, std::memory_order_release);
-      slot.rings.store(count + 1, std::memory_order_release);
-    }
-  }
-  sys::close(fd);
-  if (ring == nullptr) {
-    complain("no room for the buffer of another thread; it is not recorded: ", session_folder);
-    return false;
-  }
-  tls.ring = ring;
-  tls.words = reinterpret_cast<wire::Word*>(reinterpret_cast<char*>(ring) + kPage);
-  tls.line = 0;
-  tls.limit = process.ring_words;
-  tls.words[0] = wire::time(read_counter());
-  tls.exact = nullptr;
-  if (process.exact) {
-    tls.exact = tls.words + 1;
-    __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
-  } else {
-    __syndrome_thread.cursor = tls.words + 1;
-  }
-  return true;
-}
-
-void release_ring() {
-  if (tls.ring != nullptr) sys::unmap(tls.ring, ring_bytes(process.ring_words));
-  tls.ring = nullptr;
-  tls.words = nullptr;
 }
 
 void meta(wire::Meta type, const Piece* pieces, std::size_t count) {
@@ -361,7 +248,7 @@ void meta(wire::Meta type, const Piece* pieces, std::size_t count) {
   const Lock lock(meta_lock);
   const WithoutSizeSignal without_size_signal;
   const Path path = path_of("meta", true);
-  const int fd = sys::open(path.text, O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int fd = sys::open(path.text, O_WRONLY | O_APPEND | kOpenFlags);
   if (fd < 0) return;
   bool whole = sys::write(fd, head, sizeof(head)) == static_cast<long>(sizeof(head));
   for (std::size_t i = 0; i < count && whole; ++i) {
@@ -408,6 +295,22 @@ void complain(const char* text, const char* detail) {
 
 bool process_recorded() {
   return process.session != nullptr;
+}
+
+void share_session(std::uint32_t user) {
+  // Only what is root's: a recorder of another user must be able to come in, whoever we become.
+  const auto is_root = [](const char* path) {
+    struct stat state{};
+    return sys::call(SYS_lstat, sys::address_of(path), sys::address_of(&state)) == 0 &&
+           state.st_uid == 0;
+  };
+  if (process.session == nullptr || user == 0 || user == UINT32_MAX) return;
+  if (sys::call(SYS_geteuid) != 0 || !is_root(session_folder)) return;
+  const Path files[] = {path_of("session", false), path_of("meta", true), path_of("rings", true)};
+  for (const Path& file : files) {
+    sys::call(SYS_lchown, sys::address_of(file.text), static_cast<long>(user), -1);
+  }
+  sys::call(SYS_chown, sys::address_of(session_folder), static_cast<long>(user), -1);
 }
 
 const char* session_path() {

@@ -89,6 +89,8 @@ void modules_after_fork();
 
 /// Records the modules that have been loaded since the last call (wire::Meta::kModule).
 void modules_changed();
+/// Says so, once, when another library's malloc takes the place of ours.
+void check_allocator();
 
 /// Releasing this mutex now would work: its kind lets anyone unlock it, or the caller is its owner.
 [[nodiscard]] bool may_unlock(const void* pthread_mutex);

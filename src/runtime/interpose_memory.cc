@@ -7,10 +7,12 @@
 // State, and who may touch it:
 //   early_used     anyone, by fetch_add
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -101,6 +103,30 @@ void* mapped(std::size_t bytes, Call call) {
 }
 
 }  // namespace
+
+void check_allocator() {
+  static bool checked = false;
+  if (checked) return;
+  checked = true;
+  void* const first = dlsym(RTLD_DEFAULT, "malloc");
+  Dl_info theirs{};
+  Dl_info ours{};
+  if (first == nullptr || dladdr(first, &theirs) == 0 || dladdr(early, &ours) == 0) return;
+  // In the program itself it may have probes, and then it is seen as what it is.
+  const std::uintptr_t program = getauxval(AT_PHDR) & ~std::uintptr_t{4095};
+  if (theirs.dli_fbase == ours.dli_fbase || number_of(theirs.dli_fbase) == program) return;
+  char text[1024];
+  char* end = text;
+  const auto add = [&](const char* more) {
+    while (*more != 0 && end < text + sizeof(text) - 1) *end++ = *more++;
+    *end = 0;
+  };
+  add("malloc of ");
+  add(theirs.dli_fname);
+  add(" stands in front of the runtime, which does not see it: memory that is used again may look "
+      "like a race. Begin LD_PRELOAD with ");
+  complain(text, ours.dli_fname);
+}
 
 SYNDROME_INTERPOSE void* malloc(std::size_t bytes) noexcept {
   if (looking_up()) return early_allocation(bytes);

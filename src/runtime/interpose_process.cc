@@ -1,4 +1,4 @@
-// Processes: fork and its relatives, exec, spawn.
+// Processes: fork and its relatives, exec, spawn, and becoming another user.
 //
 // A recorded program does not find SYNDROME_SESSION in its environment; what it starts does.
 // Environments are copied into pages of their own: the caller may be between fork and exec, where
@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -32,6 +34,12 @@ SYNDROME_REAL(posix_spawnp);
 SYNDROME_REAL(system);
 SYNDROME_REAL(popen);
 SYNDROME_REAL(unsetenv);
+SYNDROME_REAL(clone);
+SYNDROME_REAL(syscall);
+SYNDROME_REAL(setuid);
+SYNDROME_REAL(seteuid);
+SYNDROME_REAL(setreuid);
+SYNDROME_REAL(setresuid);
 SYNDROME_REAL(mmap);
 SYNDROME_REAL(munmap);
 
@@ -164,6 +172,38 @@ void in_child() {
   errno = kept;
 }
 
+/// Around a fork that runs no handlers.
+template <typename Call>
+auto forked(Call call) {
+  before_fork();
+  const auto child = call();
+  const int kept = errno;
+  if (child == 0) {
+    in_child();
+  } else {
+    in_parent();
+  }
+  errno = kept;
+  return child;
+}
+
+/// What a child of clone() runs, in memory of its own.
+struct Cloned {
+  int (*function)(void*);
+  void* argument;
+};
+int begin_clone(void* cloned) {
+  const Cloned copy = *static_cast<Cloned*>(cloned);
+  in_child();
+  return copy.function(copy.argument);
+}
+
+/// Whether this system call makes a process that goes on where its parent is.
+bool forks(long number, unsigned long first, unsigned long second) {
+  if (number == SYS_fork || number == SYS_vfork) return true;
+  return number == SYS_clone && (first & CLONE_VM) == 0 && second == 0;
+}
+
 // Registered before the program's own, these handlers run last before a fork and first after it,
 // in everything of libc that forks: fork, daemon, forkpty.
 __attribute__((constructor(102))) void watch_forks() {
@@ -209,18 +249,53 @@ int search_and_execute(const char* file, char* const* arguments, char* const* en
 SYNDROME_INTERPOSE __attribute__((returns_twice)) pid_t vfork(void) noexcept {
   return real_fork();
 }
-// Runs no handlers.
 SYNDROME_INTERPOSE pid_t _Fork(void) noexcept {
-  before_fork();
-  const pid_t child = real__Fork();
-  const int kept = errno;
-  if (child == 0) {
-    in_child();
-  } else {
-    in_parent();
+  return forked([] { return real__Fork(); });
+}
+// A child that shares its parent's memory is none of ours: it is in its parent's log.
+SYNDROME_INTERPOSE int clone(int (*function)(void*), void* stack, int flags, void* argument,
+                             ...) noexcept {
+  va_list list;
+  va_start(list, argument);
+  void* more[3];
+  for (void*& each : more) each = va_arg(list, void*);
+  va_end(list);
+  if ((flags & CLONE_VM) != 0 || function == nullptr || !process_recorded()) {
+    return real_clone.pointer()(function, stack, flags, argument, more[0], more[1], more[2]);
   }
-  errno = kept;
-  return child;
+  Cloned cloned = {function, argument};
+  return forked([&] {
+    return real_clone.pointer()(begin_clone, stack, flags, &cloned, more[0], more[1], more[2]);
+  });
+}
+SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
+  va_list list;
+  va_start(list, number);
+  unsigned long a[6];
+  for (unsigned long& argument : a) argument = va_arg(list, unsigned long);
+  va_end(list);
+  if (!forks(number, a[0], a[1]) || !process_recorded()) {
+    return real_syscall.pointer()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  }
+  const long actual = number == SYS_vfork ? long{SYS_fork} : number;
+  return forked([&] { return real_syscall.pointer()(actual, a[0], a[1], a[2], a[3], a[4], a[5]); });
+}
+
+SYNDROME_INTERPOSE int setuid(uid_t user) noexcept {
+  share_session(user);
+  return real_setuid(user);
+}
+SYNDROME_INTERPOSE int seteuid(uid_t user) noexcept {
+  share_session(user);
+  return real_seteuid(user);
+}
+SYNDROME_INTERPOSE int setreuid(uid_t real, uid_t effective) noexcept {
+  share_session(effective);
+  return real_setreuid(real, effective);
+}
+SYNDROME_INTERPOSE int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
+  share_session(effective);
+  return real_setresuid(real, effective, saved);
 }
 
 SYNDROME_INTERPOSE int execve(const char* path, char* const* arguments,

@@ -101,4 +101,7 @@ void complain(const char* text, const char* detail = nullptr);
 [[nodiscard]] bool process_recorded();
 [[nodiscard]] const char* session_path();
 
+/// Before the process becomes `user` for good: what it does and starts then finds the session.
+void share_session(std::uint32_t user);
+
 }  // namespace syndrome::rt

@@ -29,6 +29,8 @@ inline constexpr std::uint64_t kSessionMagic = 0x314e4f4953534553;  // "SESSION1
 /// Processes that one session can hold, dead ones included; later ones run unrecorded.
 inline constexpr std::uint32_t kMaxProcesses = 4096;
 inline constexpr std::size_t kPage = 4096;
+/// In place of the pid of a process that could not make its files: nothing of it will come.
+inline constexpr std::uint32_t kNoProcess = UINT32_MAX;
 
 enum class Order : std::uint32_t { kFeasible = 0, kExact = 1 };
 

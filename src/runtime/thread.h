@@ -93,7 +93,7 @@ void turn_off();
 
 /// A ring of the process for this thread, or false.
 [[nodiscard]] bool claim_ring(std::uint32_t number);
-/// Unmaps it; the recorder has it now.
+/// It is the recorder's now.
 void release_ring();
 
 /// Whether the C library does not have its environment yet: what runs before it (the .preinit_array
@@ -128,5 +128,7 @@ void detach_child();
 
 /// Notes every module that has been loaded since the last call (interpose_process.cc).
 void modules_changed();
+/// Says so, once, when another library's malloc takes the place of ours (interpose_memory.cc).
+void check_allocator();
 
 }  // namespace syndrome::rt
