@@ -1,0 +1,2 @@
+// The C library's allocator, unless LD_PRELOAD brings another one.
+#include "reuse.h"
