@@ -134,11 +134,12 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     }
     // With debug information, that of every class: a class whose virtual functions are defined in
     // another file would have no fields here, and they no names. Before what the user says.
-    // libstdc++ has a faster way to drop the last owner of a shared_ptr, which it hides from race
-    // detectors, because they see plain writes to a count that others have updated.
-    std::vector<std::string> flags = {"-D_GLIBCXX_TSAN=1", "-fstandalone-debug",
-                                      "-fpass-plugin=" + plugin, "-idirafter",
+    std::vector<std::string> flags = {"-fstandalone-debug", "-fpass-plugin=" + plugin, "-idirafter",
                                       (folder / "include").string()};
+    // libstdc++ has a faster way to drop the last owner of a shared_ptr, which it hides from race
+    // detectors, because they see plain writes to a count that others have updated. Whoever asks
+    // for the macros of the compiler is told clang's.
+    if (line.compiles) flags.emplace_back("-D_GLIBCXX_TSAN=1");
     if (line.mode != "source") {
       // Without -load, clang would not know the plugin's options.
       flags.insert(flags.end(), {"-Xclang", "-load", "-Xclang", plugin, "-mllvm",

@@ -98,6 +98,9 @@ constexpr auto kNoLink = std::to_array<std::string_view>(
      "-rewrite-objc", "--compile", "--assemble", "--preprocess", "--syntax-only", "-emit-pch",
      "-extract-api", "-emit-interface-stubs", "-verify-pch"});
 
+/// Of them, those that compile nothing.
+constexpr auto kPreprocess = std::to_array<std::string_view>({"-E", "-M", "-MM", "--preprocess"});
+
 /// Sanitizers whose runtime replaces the functions that ours replaces.
 constexpr auto kOtherRuntimes = std::to_array<std::string_view>(
     {"thread", "address", "memory", "hwaddress", "leak", "dataflow"});
@@ -143,6 +146,7 @@ class Reader {
       line_.mode = argument.substr(kMode.size());
     } else if (listed(kNoLink, argument)) {
       line_.links = false;
+      if (listed(kPreprocess, argument)) line_.compiles = false;
     } else if (argument == "-shared" || argument == "--shared") {
       line_.shared = true;
     } else if (argument == "-r") {

@@ -12,6 +12,7 @@ struct CommandLine {
   bool inputs = false;          // there is something to compile or link
   bool present = false;         // and it exists, so that clang will start the linker
   bool links = true;            // the last step is the linker's (no -c, -E, …)
+  bool compiles = true;         // more than the preprocessor runs
   bool shared = false;          // -shared
   bool relocatable = false;     // -r
   bool is_static = false;       // -static, -static-pie

@@ -13,6 +13,8 @@ TEST(CommandLine, TellsCompilingFromLinking) {
   EXPECT_TRUE(read_command_line({"/dev/null", "-o", "t"}).present);
   EXPECT_FALSE(read_command_line({"-c", "/dev/null"}).links);
   EXPECT_FALSE(read_command_line({"-E", "-"}).links);
+  EXPECT_FALSE(read_command_line({"-E", "-"}).compiles);
+  EXPECT_TRUE(read_command_line({"-c", "-MD", "a.c"}).compiles);
   EXPECT_TRUE(read_command_line({"-MD", "/dev/null"}).links);
 }
 

@@ -10,7 +10,7 @@
 static int data;
 static std::atomic<bool> ready{false};
 
-static int consume() {
+__attribute__((noinline)) static int consume() {
   return data;
 }
 
