@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "record/session.h"
@@ -27,6 +30,31 @@ void wake(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
+int open_pid(std::uint32_t pid) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+}
+
+/// The process that has this pid in that namespace of pids (runtime/session.h), by its number here;
+/// 0 when there is none, or we may not see it.
+std::uint32_t find_process(std::uint32_t pid, std::uint32_t space) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string folder = entry.path().string();
+    struct stat found{};
+    if (::stat((folder + "/ns/pid").c_str(), &found) != 0) continue;
+    if (static_cast<std::uint32_t>(found.st_ino) != space) continue;
+    std::ifstream status(folder + "/status");
+    for (std::string line; std::getline(status, line);) {
+      // NSpid: its number in each namespace, the innermost last.
+      if (!line.starts_with("NSpid:")) continue;
+      if (line.substr(line.find_last_of(" \t") + 1) == std::to_string(pid)) {
+        return static_cast<std::uint32_t>(std::stoul(entry.path().filename().string()));
+      }
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 Process::Process(std::string folder, std::uint32_t slot, rt::SessionHeader& session,
@@ -36,7 +64,14 @@ Process::Process(std::string folder, std::uint32_t slot, rt::SessionHeader& sess
       session_(&session),
       output_(std::move(output)),
       pid_(session.slots[slot].pid.load(std::memory_order_acquire)) {
-  pid_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  const std::uint32_t space = session.slots[slot].space.load(std::memory_order_relaxed);
+  if (space == 0 || session.pid_space == 0 || space == session.pid_space) {
+    pid_fd_ = open_pid(pid_);
+    return;
+  }
+  const std::uint32_t here = find_process(pid_, space);
+  if (here != 0) pid_fd_ = open_pid(here);
+  hidden_ = pid_fd_ < 0;
 }
 
 Process::~Process() {
@@ -63,7 +98,7 @@ Status Process::open(const Output& file) {
 
 bool Process::alive() const {
   // Gone before we could look: its number may be another process's by now.
-  if (pid_fd_ < 0) return false;
+  if (pid_fd_ < 0) return hidden_;
   pollfd state{pid_fd_, POLLIN, 0};
   return ::poll(&state, 1, 0) == 0;
 }

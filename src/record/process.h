@@ -44,6 +44,8 @@ class Process {
   /// Whether the process still runs. A process that has become another program by exec() counts as
   /// running until that one ends.
   [[nodiscard]] bool alive() const;
+  /// In a container, and out of sight: alive() says that it runs, and nobody knows.
+  [[nodiscard]] bool hidden() const { return hidden_; }
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
   [[nodiscard]] const std::string& output() const { return output_; }
@@ -78,6 +80,7 @@ class Process {
   rt::SessionHeader* session_;
   std::string output_;
   std::uint32_t pid_;
+  bool hidden_ = false;
   int pid_fd_ = -1;
   int rings_fd_ = -1;
   int meta_fd_ = -1;

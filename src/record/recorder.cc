@@ -39,7 +39,7 @@ class Recorder {
  private:
   void discover();
   [[nodiscard]] Result<Output> claim(std::uint32_t pid, std::string& name);
-  [[nodiscard]] bool work(bool all);
+  [[nodiscard]] bool work(bool all, bool ended);
   void give_up(const std::string& file, const Error& error);
   void sleep();
   [[nodiscard]] bool program_ended();
@@ -116,12 +116,13 @@ void Recorder::discover() {
   }
 }
 
-bool Recorder::work(bool all) {
+bool Recorder::work(bool all, bool ended) {
   discover();
   bool any = false;
   for (auto& process : processes_) {
     // Asked before: what it writes between this question and its death is found by finish().
-    const bool alive = process->alive();
+    // One that nobody can see is taken to end with the program.
+    const bool alive = process->alive() && !(process->hidden() && ended);
     if (stopped_) {
       if (!alive) process.reset();
       continue;
@@ -187,9 +188,10 @@ void Recorder::run() {
   // Every so often also rings that are not worth a visit: a trace on disk that is never far behind.
   constexpr unsigned kEvery = 200;
   for (unsigned idle = 0;;) {
+    session_.header().beat.fetch_add(1, std::memory_order_relaxed);
     const bool ended = told_ || program_ended();
     // After the question, so that a process which had ended then is finished now.
-    const bool any = work(ended || idle >= kEvery);
+    const bool any = work(ended || idle >= kEvery, ended);
     if (idle >= kEvery) idle = 0;
     if (ended && !told_) tell();
     if (told_ && processes_.empty()) return;

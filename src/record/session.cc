@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -83,6 +84,9 @@ Result<Session> Session::create(std::uint64_t ring_words, rt::Order order) {
   header->abi = wire::kAbi;
   header->order = order;
   header->ring_words = ring_words;
+  if (struct stat space{}; ::stat(rt::kPidSpacePath, &space) == 0) {
+    header->pid_space = static_cast<std::uint32_t>(space.st_ino);
+  }
   header->magic = rt::kSessionMagic;
   return Session(folder, header);
 }

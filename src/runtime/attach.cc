@@ -145,6 +145,16 @@ void write_process() {
   meta(wire::Meta::kProcess, pieces, 2);
 }
 
+/// 0: unknown. A forked child that has no /proc any more is where its parent was.
+std::uint32_t pid_space() {
+  static std::uint32_t known = 0;
+  struct stat state{};
+  if (sys::call(SYS_stat, sys::address_of(kPidSpacePath), sys::address_of(&state)) == 0) {
+    known = static_cast<std::uint32_t>(state.st_ino);
+  }
+  return known;
+}
+
 bool open_session() {
   const Path path = path_of("session", false);
   const int fd = sys::open(path.text, O_RDWR | kOpenFlags);
@@ -182,6 +192,9 @@ bool open_session() {
   process.session = session;
   write_process();
   if (forked_from != 0) copy_meta_of(forked_from - 1);
+  const std::uint32_t space = pid_space();
+  process.foreign = space != 0 && session->pid_space != 0 && space != session->pid_space;
+  session->slots[slot].space.store(space, std::memory_order_relaxed);
   session->slots[slot].pid.store(sys::getpid(), std::memory_order_release);
   return true;
 }

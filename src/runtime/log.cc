@@ -192,6 +192,10 @@ void thread_end() {
 bool wait_for_room(std::uint64_t wanted) {
   RingHeader& ring = *tls.ring;
   SessionHeader& session = *process.session;
+  // A recorder in another namespace of pids that has not moved for ten seconds is dead.
+  constexpr unsigned kSilence = 100;
+  unsigned silent = 0;
+  std::uint32_t beat = session.beat.load(std::memory_order_relaxed);
   for (;;) {
     if (session.stop.load(std::memory_order_relaxed) != 0) return false;
     session.doorbell.fetch_add(1, std::memory_order_seq_cst);
@@ -209,7 +213,15 @@ bool wait_for_room(std::uint64_t wanted) {
     const timespec timeout{0, 100'000'000};
     const long result = sys::call(SYS_futex, sys::address_of(&ring.waiting), FUTEX_WAIT, 1,
                                   sys::address_of(&timeout));
-    if (result == -ETIMEDOUT && sys::call(SYS_kill, session.recorder, 0) == -ESRCH) return false;
+    if (result != -ETIMEDOUT) continue;
+    if (!process.foreign) {
+      if (sys::call(SYS_kill, session.recorder, 0) == -ESRCH) return false;
+      continue;
+    }
+    const std::uint32_t now = session.beat.load(std::memory_order_relaxed);
+    silent = now == beat ? silent + 1 : 0;
+    beat = now;
+    if (silent == kSilence) return false;
   }
 }
 

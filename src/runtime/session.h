@@ -25,12 +25,13 @@ namespace syndrome::rt {
 inline constexpr char kSessionVariable[] = "SYNDROME_SESSION";
 /// Options for `syndrome run`, separated by blanks, for programs that something else starts.
 inline constexpr char kOptionsVariable[] = "SYNDROME_OPTIONS";
-inline constexpr std::uint64_t kSessionMagic = 0x314e4f4953534553;  // "SESSION1"
+inline constexpr std::uint64_t kSessionMagic = 0x324e4f4953534553;  // "SESSION2"
 /// Processes that one session can hold, dead ones included; later ones run unrecorded.
 inline constexpr std::uint32_t kMaxProcesses = 4096;
 inline constexpr std::size_t kPage = 4096;
 /// In place of the pid of a process that could not make its files: nothing of it will come.
 inline constexpr std::uint32_t kNoProcess = UINT32_MAX;
+inline constexpr char kPidSpacePath[] = "/proc/self/ns/pid";
 
 enum class Order : std::uint32_t { kFeasible = 0, kExact = 1 };
 
@@ -38,6 +39,7 @@ struct ProcessSlot {
   std::atomic<std::uint32_t> pid;    // 0: not there yet
   std::atomic<std::uint32_t> rings;  // how many the file N.rings holds …
   std::atomic<std::uint32_t> free;   // … and how many of them are free
+  std::atomic<std::uint32_t> space;  // where the pid counts, see pid_space; 0: unknown
 };
 
 struct SessionHeader {
@@ -46,12 +48,15 @@ struct SessionHeader {
   Order order;
   std::uint64_t ring_words;  // a power of two
   std::uint32_t recorder;    // its pid
-  std::uint32_t reserved;
+  /// The inode of the recorder's namespace of pids: a program in a container has other numbers.
+  std::uint32_t pid_space;
   /// The recorder cannot go on (the disk is full): everyone stops writing.
   alignas(64) std::atomic<std::uint32_t> stop;
   /// A futex: producers add 1 and wake the recorder when it sleeps.
   alignas(64) std::atomic<std::uint32_t> doorbell;
   std::atomic<std::uint32_t> sleeping;
+  /// Grows while the recorder lives, for those who cannot ask for its pid.
+  std::atomic<std::uint32_t> beat;
   alignas(64) std::atomic<std::uint32_t> processes;
   alignas(64) ProcessSlot slots[kMaxProcesses];
 };

@@ -63,6 +63,7 @@ struct Process {
   std::uint32_t slot;
   std::uint64_t ring_words;
   bool exact;
+  bool foreign;  // the recorder's pid means another process, or none, here
 };
 extern Process process;
 

@@ -15,10 +15,10 @@ static void tell(int number) {
 }
 
 static void* work(void* unused) {
-  static int numbers[64];
+  static int numbers[8];
   for (long i = 0; i != rounds && !told; ++i) {
     pthread_mutex_lock(&guard);
-    for (int k = 1; k < 64; ++k) numbers[k] = numbers[k - 1] + k;
+    for (int k = 1; k < 8; ++k) numbers[k] = numbers[k - 1] + k;
     pthread_mutex_unlock(&guard);
     if (rounds < 0) usleep(1000);
   }

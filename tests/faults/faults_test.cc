@@ -325,13 +325,27 @@ TEST_P(Faults, ARelativeFolderForTemporaryFiles) {
   expect_all();
 }
 
+TEST_P(Faults, AContainerInside) {
+  if (!can_mount()) GTEST_SKIP() << "nothing can be mounted here";
+  build("elsewhere.c");
+  // Its process has number 1, which is another one's outside; with and without a /proc of its own.
+  for (const char* const way : {"unshare -p -f ", "unshare -p -f --mount-proc "}) {
+    const Outcome outcome =
+        shell_.run("rm -f run.syn*; timeout 30 " + recorded() + way + "./elsewhere fork");
+    EXPECT_EQ(outcome.code, code_of(3)) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    expect_all();
+    EXPECT_THAT(races_of_children(), ElementsAre("in_the_child"));
+  }
+}
+
 TEST_P(Faults, AFullDiskCostsOnlyTheTrace) {
   if (!can_mount()) GTEST_SKIP() << "nothing can be mounted here";
   build("endless.c");
-  const std::string alone = shell_.run("./endless 20000").out;
+  const std::string alone = shell_.run("./endless 100000").out;
   const Outcome outcome =
       mounted("mount -t tmpfs -o size=256k none /mnt; ln -s /mnt/run.syn run.syn",
-              recorded() + "./endless 20000; c=$?; cp /mnt/run.syn cut.syn; exit $c");
+              recorded() + "./endless 100000; c=$?; cp /mnt/run.syn cut.syn; exit $c");
   EXPECT_EQ(outcome.out, alone);
   EXPECT_THAT(outcome.err, HasSubstr("no longer recorded"));
   EXPECT_THAT(outcome.err, HasSubstr("No space left"));
@@ -358,10 +372,10 @@ TEST_P(Faults, NoRoomForTheBuffersOfAllThreads) {
 
 TEST_P(Faults, AKilledRecorderCostsOnlyTheTrace) {
   build("endless.c");
-  const std::string alone = shell_.run("./endless 300000").out;
+  const std::string alone = shell_.run("./endless 100000").out;
   const Outcome outcome =
       shell_.run("rm pid; " + recorded() +
-                 "./endless 300000 & r=$!; while ! [ -s pid ]; do sleep 0.01; done; p=$(cat pid);"
+                 "./endless 100000 & r=$!; while ! [ -s pid ]; do sleep 0.01; done; p=$(cat pid);"
                  " for c in $(pgrep -P $r); do [ $c = $p ] || kill -9 $c; done; wait $r");
   EXPECT_EQ(outcome.out, alone);
   EXPECT_THAT(outcome.code, ::testing::AnyOf(3, code_of(3))) << outcome.err;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,7 +42,9 @@ int main() {
     threads.emplace_back([] {
       for (int k = 0; k < 500; ++k) {
         int* const object = new int(k);
-        std::string text(static_cast<std::size_t>(20 + *object % 50), 'x');
+        auto* const large = new char[static_cast<std::size_t>(20 + *object)];
+        large[0] = 'x';
+        delete[] large;
         delete object;
       }
       in_order();
