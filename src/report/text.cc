@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <map>
 
 #include "check/registry.h"
 #include "report/advice.h"
@@ -110,7 +112,7 @@ class Writer {
     }
     for (const std::string& note : entry.notes) paragraph("Note: " + clean(note), 0);
     write_left_out(entry);
-    for (std::size_t i = 0; i < entry.findings.size(); ++i) write_finding(entry.findings[i], i + 1);
+    write_findings(entry.findings);
     write_limits(entry);
   }
 
@@ -230,6 +232,34 @@ class Writer {
       paragraph("Stopped at the first finding; the rest of the trace was not read.", 0,
                 Style::kFaint);
     }
+  }
+
+  /// Whoever accesses a variable races with the one write that nothing guards: dozens of pairs of
+  /// places, one cause. So each variable (a field, in whichever object) has one race told in full.
+  void write_findings(const std::vector<Finding>& findings) {
+    std::map<std::string, std::size_t, std::less<>> told;  // to the number of the finding
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      const Finding& finding = findings[i];
+      const bool race = finding.rule == "race" && finding.events.size() == 2;
+      const Site* const site = race ? finding.site_at(finding.events.front()) : nullptr;
+      if (site != nullptr) {
+        const auto [at, is_new] =
+            told.try_emplace(site->target.substr(0, site->target.find('@')), i + 1);
+        if (!is_new) {
+          write_again(finding, i + 1, at->second);
+          continue;
+        }
+      }
+      write_finding(finding, i + 1);
+    }
+  }
+
+  void write_again(const Finding& finding, std::size_t number, std::size_t first) {
+    line("");
+    write_headline(finding, number);
+    paragraph(clean(fmt::format("{}. See {}, on the same variable or field.", race_words(finding),
+                                first)),
+              kIndent);
   }
 
   void write_finding(const Finding& finding, std::size_t number) {

@@ -62,6 +62,25 @@ TEST(Text, a_data_race) {
   EXPECT_THAT(plain(report), Not(HasSubstr("block ran")));
 }
 
+TEST(Text, a_variable_has_one_race_told_in_full) {
+  Finding other = race();
+  other.event = 12;
+  other.events = {4, 12};
+  other.sites[1] = site(12, "T3", EventKind::kRead, "balance", "src/bank.cc:33", 0);
+  Finding field = race();
+  for (Site& each : field.sites) each.target = "Account::limit@5581c0";
+  Finding of_another = field;
+  for (Site& each : of_another.sites) each.target = "Account::limit@5581f0";
+  Report report = report_with({race(), field, other, of_another});
+  report.checks[0].check = "races";
+  const std::string text = plain(report);
+  EXPECT_THAT(text, HasSubstr("\n3. data race on balance  (events 4 and 12)\n"
+                              "   T1 writes balance (event 4, bank.cc:12), T3 reads it (event 12, "
+                              "bank.cc:33).\n   See 1, on the same variable or field.\n\n4. "));
+  EXPECT_THAT(text, HasSubstr("See 2, on the same variable or field."));
+  EXPECT_THAT(text, HasSubstr("\n2. data race on Account::limit@5581c0  (events 4 and 9)\n\n"));
+}
+
 TEST(Text, the_fix_of_a_race_is_what_its_locks_say) {
   const auto fix_of = [](std::vector<std::string> earlier, std::vector<std::string> later) {
     Finding finding = race();
