@@ -60,9 +60,9 @@ std::uint32_t find_process(std::uint32_t pid, std::uint32_t space) {
 Process::Process(std::string folder, std::uint32_t slot, rt::SessionHeader& session,
                  std::string output)
     : folder_(std::move(folder)),
-      slot_(slot),
-      session_(&session),
       output_(std::move(output)),
+      session_(&session),
+      slot_(slot),
       pid_(session.slots[slot].pid.load(std::memory_order_acquire)) {
   const std::uint32_t space = session.slots[slot].space.load(std::memory_order_relaxed);
   if (space == 0 || session.pid_space == 0 || space == session.pid_space) {

@@ -76,14 +76,14 @@ class Process {
   [[nodiscard]] Status drain(Ring& ring, trace::WordPacker& packer);
 
   std::string folder_;
-  std::uint32_t slot_;
-  rt::SessionHeader* session_;
   std::string output_;
+  rt::SessionHeader* session_;
+  std::uint32_t slot_;
   std::uint32_t pid_;
-  bool hidden_ = false;
   int pid_fd_ = -1;
   int rings_fd_ = -1;
   int meta_fd_ = -1;
+  bool hidden_ = false;
   std::vector<Ring> rings_;
   std::vector<trace::WordPacker> packers_;  // one for each member of the team
   std::mutex writing_;                      // guards writer_ while the team works

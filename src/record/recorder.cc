@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <set>
@@ -185,19 +186,21 @@ void Recorder::tell() {
 }
 
 void Recorder::run() {
-  // Every so often also rings that are not worth a visit: a trace on disk that is never far behind.
-  constexpr unsigned kEvery = 200;
-  for (unsigned idle = 0;;) {
+  // Every so often also rings that are not worth a visit, however much there is to do: a trace on
+  // disk that is never far behind, and can be read up to there when it is cut off.
+  constexpr std::chrono::milliseconds kEvery(100);
+  auto last = std::chrono::steady_clock::now();
+  for (;;) {
     session_.header().beat.fetch_add(1, std::memory_order_relaxed);
     const bool ended = told_ || program_ended();
+    const auto now = std::chrono::steady_clock::now();
+    const bool all = ended || now - last >= kEvery;
+    if (all) last = now;
     // After the question, so that a process which had ended then is finished now.
-    const bool any = work(ended || idle >= kEvery, ended);
-    if (idle >= kEvery) idle = 0;
+    const bool any = work(all, ended);
     if (ended && !told_) tell();
     if (told_ && processes_.empty()) return;
-    if (any) continue;
-    ++idle;
-    sleep();
+    if (!any) sleep();
   }
 }
 

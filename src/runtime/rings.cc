@@ -61,16 +61,14 @@ RingHeader* map_new(long offset) {
 /// The ring behind `last` in the file.
 RingHeader* map_behind(RingHeader* last) {
   const std::size_t bytes = ring_bytes(process.ring_words);
-  const char* const from = reinterpret_cast<const char*>(last) + bytes;
-  const long at = sys::call(SYS_mremap, sys::address_of(from), 0, static_cast<long>(mapped_bytes()),
-                            MREMAP_MAYMOVE);
-  if (at < 0 && at > -static_cast<long>(kPage)) return nullptr;
-  auto* const mapped = reinterpret_cast<RingHeader*>(at);
-  if (sys::call(SYS_madvise, at, static_cast<long>(bytes), MADV_POPULATE_WRITE) < 0) {
+  void* const mapped = sys::map_again(reinterpret_cast<char*>(last) + bytes, mapped_bytes());
+  if (mapped == nullptr) return nullptr;
+  if (sys::call(SYS_madvise, sys::address_of(mapped), static_cast<long>(bytes),
+                MADV_POPULATE_WRITE) < 0) {
     sys::unmap(mapped, mapped_bytes());
     return nullptr;
   }
-  return mapped;
+  return static_cast<RingHeader*>(mapped);
 }
 
 RingHeader* new_ring(std::uint32_t count) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <cstddef>
@@ -43,6 +44,13 @@ inline long read(int fd, void* data, std::size_t bytes) {
 /// Null when it fails.
 inline void* map(std::size_t bytes, int protection, int flags, int fd, long offset) {
   const long result = call(SYS_mmap, 0, static_cast<long>(bytes), protection, flags, fd, offset);
+  return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
+}
+/// A second mapping of the shared memory that is mapped at `address`, and of what follows it in its
+/// file. Null when it fails.
+inline void* map_again(const void* address, std::size_t bytes) {
+  const long result =
+      call(SYS_mremap, address_of(address), 0, static_cast<long>(bytes), MREMAP_MAYMOVE);
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
 }
 inline void unmap(void* address, std::size_t bytes) {

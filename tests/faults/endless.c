@@ -32,6 +32,9 @@ int main(int count, char** arguments) {
     rounds = atol(arguments[1]);
   }
   race_before();
+  // Until that is in the trace, whatever happens to it later: a thread shows whole lines.
+  in_order();
+  usleep(250000);
   FILE* file = fopen("pid", "w");
   fprintf(file, "%d\n", (int)getpid());
   fclose(file);

@@ -372,10 +372,10 @@ TEST_P(Faults, NoRoomForTheBuffersOfAllThreads) {
 
 TEST_P(Faults, AKilledRecorderCostsOnlyTheTrace) {
   build("endless.c");
-  const std::string alone = shell_.run("./endless 100000").out;
+  const std::string alone = shell_.run("./endless 600000").out;
   const Outcome outcome =
       shell_.run("rm pid; " + recorded() +
-                 "./endless 100000 & r=$!; while ! [ -s pid ]; do sleep 0.01; done; p=$(cat pid);"
+                 "./endless 600000 & r=$!; while ! [ -s pid ]; do sleep 0.01; done; p=$(cat pid);"
                  " for c in $(pgrep -P $r); do [ $c = $p ] || kill -9 $c; done; wait $r");
   EXPECT_EQ(outcome.out, alone);
   EXPECT_THAT(outcome.code, ::testing::AnyOf(3, code_of(3))) << outcome.err;
