@@ -302,19 +302,18 @@ class Lowering {
                                                               nullptr, &updater_, &loops_);
     llvm::IRBuilder<> last(then);
     last.SetCurrentDebugLocation(place);
-    llvm::AllocaInst* array = slots_for(starts.size());
+    llvm::AllocaInst* array = slots();
     for (std::size_t i = 0; i < starts.size(); ++i) {
       last.CreateStore(starts[i], last.CreateConstGEP1_64(last.getPtrTy(), array, i));
     }
     probes_.runtime(last, abi::kRun, last.getVoidTy(), {shape, array, whole, rest});
   }
 
-  llvm::AllocaInst* slots_for(std::size_t count) {
+  llvm::AllocaInst* slots() {
     if (slots_ == nullptr) {
       llvm::IRBuilder<> top(&function_.getEntryBlock().front());
       slots_ = top.CreateAlloca(llvm::ArrayType::get(top.getPtrTy(), wire::kMaxRunSites));
     }
-    (void)count;
     return slots_;
   }
 

@@ -228,7 +228,7 @@ Ended record(const Options& options) {
   const bool started = ::read(failed->read, &error, sizeof(error)) <= 0;
   ::close(failed->read);
   if (!started) complain(fmt::format("cannot run {}: {}", options.command[0], system_text(error)));
-  Ended result = wait_for(pid, recording ? &*recording : nullptr);
+  const Ended result = wait_for(pid, recording ? &*recording : nullptr);
   program = 0;
   if (!recording) return result;
   ::close(recording->ended.write);
@@ -240,7 +240,6 @@ Ended record(const Options& options) {
     recording->session.remove();
   } else if (started) {
     report(options, summary);
-    result.processes = summary.processes;
   }
   return result;
 }

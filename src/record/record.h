@@ -23,8 +23,7 @@ struct Ended {
   /// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
   /// as shells have it; 2, without running it, when another recording writes to the output.
   int exit_code = 0;
-  bool killed = false;          // by a signal
-  std::uint32_t processes = 0;  // that were recorded
+  bool killed = false;  // by a signal
 };
 
 /// Messages go to standard error. Signals are as they were before when it returns.

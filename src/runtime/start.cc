@@ -4,9 +4,9 @@
 #include "runtime/start.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "runtime/log.h"
@@ -17,8 +17,8 @@
 namespace syndrome::rt {
 namespace {
 
-constexpr std::size_t kMostOptions = 64;
 constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostOptions = kMostText / 2;  // of one letter each
 
 const char* value_of(char* const* environment, const char* name) {
   const std::size_t length = strlen(name);
@@ -86,8 +86,9 @@ void start_tool(int count, char** arguments, char** environment) {
     return;
   }
   const auto words = static_cast<std::size_t>(count);
-  char** const line =
-      static_cast<char**>(sys::map((words + kMostOptions + 8) * sizeof(char*), 3, 0x22, -1, 0));
+  const std::size_t bytes = (words + kMostOptions + 8) * sizeof(char*);
+  char** const line = static_cast<char**>(
+      sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (line == nullptr) return;
   std::size_t length = 0;
   static char name[] = "syndrome";
@@ -97,7 +98,7 @@ void start_tool(int count, char** arguments, char** environment) {
   line[length++] = run;
   strcpy(text, options);
   char* rest = nullptr;
-  for (char* word = strtok_r(text, " \t\n", &rest); word != nullptr && length < kMostOptions;
+  for (char* word = strtok_r(text, " \t\n", &rest); word != nullptr;
        word = strtok_r(nullptr, " \t\n", &rest)) {
     line[length++] = word;
   }
@@ -105,11 +106,9 @@ void start_tool(int count, char** arguments, char** environment) {
   line[length++] = const_cast<char*>(called);
   for (std::size_t i = 1; i < words; ++i) line[length++] = arguments[i];
   line[length] = nullptr;
-  const long error = sys::call(SYS_execve, sys::address_of(tool), sys::address_of(line),
-                               sys::address_of(environment));
+  sys::call(SYS_execve, sys::address_of(tool), sys::address_of(line), sys::address_of(environment));
   complain("SYNDROME_OPTIONS: the program runs unchecked, because this cannot be started: ", tool);
-  (void)error;
-  sys::unmap(line, (words + kMostOptions + 8) * sizeof(char*));
+  sys::unmap(line, bytes);
 }
 
 }  // namespace syndrome::rt

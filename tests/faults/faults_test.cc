@@ -27,12 +27,6 @@ constexpr int kFindings = 66;  // the exit code of `syndrome run` with findings
 /// Under `syndrome record` and then `syndrome check`, or under `syndrome run`.
 class Faults : public ::testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    if (live() && shell_.run("syndrome --help | grep -q '^  run '").code != 0) {
-      GTEST_SKIP() << "there is no `syndrome run`";
-    }
-  }
-
   [[nodiscard]] bool live() const { return std::string(GetParam()) == "run"; }
 
   void build(const std::string& source, const std::string& flags = "") {
