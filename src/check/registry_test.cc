@@ -47,14 +47,16 @@ TEST(Registry, a_slip_names_the_nearest_check) {
   const auto checks = parse_checks("atomicty");
   ASSERT_FALSE(checks.ok());
   EXPECT_THAT(checks.error().message, HasSubstr("did you mean 'atomicity'?"));
-  EXPECT_THAT(checks.error().message, HasSubstr("this version has: atomicity, races, determinism, all"));
+  EXPECT_THAT(checks.error().message,
+              HasSubstr("this version has: atomicity, races, determinism, all"));
 }
 
 TEST(Registry, an_unknown_check_lists_those_that_exist) {
   const auto checks = parse_checks("atomicity,deadlocks");
   ASSERT_FALSE(checks.ok());
   EXPECT_THAT(checks.error().message, HasSubstr("no check 'deadlocks'"));
-  EXPECT_THAT(checks.error().message, HasSubstr("this version has: atomicity, races, determinism, all"));
+  EXPECT_THAT(checks.error().message,
+              HasSubstr("this version has: atomicity, races, determinism, all"));
   EXPECT_THAT(checks.error().message, Not(HasSubstr("did you mean")));
   EXPECT_FALSE(parse_checks("atomicity,").ok());
   EXPECT_FALSE(parse_checks("").ok());
