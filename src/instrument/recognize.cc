@@ -291,6 +291,7 @@ void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::F
   if (internal.empty()) return;
   PlainCopies copies(plain);
   Announcer announcer(module);
+  // Before anything is copied: what a barrier's functions call is the copy.
   for (llvm::Function* function : internal) {
     const std::string name = std_name(*function);
     const Method method = method_of(name);
@@ -298,6 +299,9 @@ void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::F
         !method.arguments.starts_with("std::__empty_completion")) {
       announcer.announce_completion(*function);
     }
+  }
+  for (llvm::Function* function : internal) {
+    const std::string name = std_name(*function);
     // What waits for the program's own atomic calls back into it, and those loads are events.
     if (is_class_of_ours(name) && !is_constructor(name)) copies.redirect(*function);
   }

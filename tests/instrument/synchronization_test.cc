@@ -104,6 +104,21 @@ TEST(Synchronization, LatchBarrierAndSemaphoreAreEvents) {
   }
 }
 
+/// The functions that a barrier calls are copies of the library's: the copy must say it as well.
+TEST(Synchronization, ABarriersCompletionIsBetweenArrivalsAndDepartures) {
+  const std::string llvm = llvm_code(kLibrary, "-O0");
+  const std::string completion = "call void @_ZN10CompletionclEv(";
+  std::size_t calls = 0;
+  for (std::size_t at = llvm.find(completion); at != std::string::npos;
+       at = llvm.find(completion, at + 1), ++calls) {
+    const std::size_t block = llvm.rfind("\n\n", at);
+    EXPECT_THAT(llvm.substr(block, at - block), HasSubstr("@__syndrome_happens_after(ptr"));
+    EXPECT_THAT(llvm.substr(at, llvm.find("\n\n", at) - at),
+                HasSubstr("@__syndrome_happens_before(ptr"));
+  }
+  EXPECT_GT(calls, 0U);
+}
+
 TEST(Synchronization, FastModeSeesThemToo) {
   const std::string llvm = llvm_code(kLibrary, "-O2 --syndrome-mode=fast");
   for (const char* name : {"post", "wait", "barrier_arrive", "barrier_leave"}) {
