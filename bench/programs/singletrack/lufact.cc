@@ -1,0 +1,5 @@
+#include "lufact.h"
+
+SYNDROME_DETERMINISTIC int main(int argc, char** argv) {
+  return run_program(argc, argv, lufact::run);
+}
