@@ -54,8 +54,9 @@ bench-capture: everything  ## what recording costs, beside ThreadSanitizer (ROUN
 	@scripts/deps lint
 	@build/bin/bench_capture build/bin bench/programs $(or $(ROUNDS),5)
 
-results: everything  ## the papers' tables beside ours, into docs/results.md
-	@bench/results.sh
+results: everything  ## the papers' tables beside ours, into docs/results.md (ONLY=singletrack ROUNDS=3)
+	@scripts/deps lint
+	@ONLY='$(ONLY)' ROUNDS='$(ROUNDS)' bench/results.sh
 
 format:  ## lay out the sources as .clang-format says
 	@scripts/deps lint

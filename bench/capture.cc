@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -175,12 +174,6 @@ class Bench {
   bool small_;
   TemporaryDirectory directory_;
 };
-
-double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
-}
 
 void print(const std::vector<Figures>& all) {
   TextTable table(

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "measure.h"
 #include "paper_rows.h"
 #include "runner.h"
+#include "sections.h"
 #include "text_table.h"
 
 namespace syndrome::bench {
@@ -109,12 +109,10 @@ std::string title(int table) {
 
 std::string document(const Tools& tools, std::uint64_t events, std::uint64_t rounds) {
   std::string text = fmt::format(
-      "# The AeroDrome paper's tables, and ours\n"
+      "## AeroDrome, Tables 1 and 2\n"
       "\n"
-      "Written by `make results` on {}: {}, with a load of {:.1f} when it\n"
-      "began (more than the number of cores means that others disturbed it). Change the program "
-      "that\n"
-      "writes this (`bench/results.cc`), not this file.\n"
+      "Written on {}: {}, with a load of {:.1f} when it\n"
+      "began (more than the number of cores means that others disturbed it).\n"
       "\n"
       "The paper: Mathur and Viswanathan, *Atomicity Checking in Linear Time Using Vector "
       "Clocks*,\n"
@@ -161,7 +159,7 @@ std::string document(const Tools& tools, std::uint64_t events, std::uint64_t rou
       const TraceFiles files = tools.generate(row.name, events, Violations::kAsTheRowSays);
       add(tables, row, scaled(row, events), files, measure(tools, files, rounds));
     }
-    text += fmt::format("\n## {}\n\nThe paper:\n\n{}\nOurs:\n\n{}", title(table),
+    text += fmt::format("\n### {}\n\nThe paper:\n\n{}\nOurs:\n\n{}", title(table),
                         tables.paper.text(), tables.ours.text());
   }
   return text;
@@ -181,9 +179,7 @@ int main(int argc, char** argv) {
   const std::uint64_t rounds = number_argument(argc, argv, 4, 3, kUsage);
   const TemporaryDirectory directory;
   const std::string text = document({argv[1], directory.path()}, events, rounds);
-  std::ofstream out(argv[2]);  // only now: an interrupted run leaves the old results
-  out << text << std::flush;
-  if (!out) {
+  if (!write_section(argv[2], "aerodrome", text)) {  // only now: if interrupted, the old one stays
     fmt::print(stderr, "bench_results: cannot write {}\n", argv[2]);
     return 2;
   }

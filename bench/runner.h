@@ -33,6 +33,8 @@ struct Run {
 
 /// The middle of `values`, which are not empty; the mean of the two in the middle.
 [[nodiscard]] double median(std::vector<double> values);
+/// Of values that are positive and not none.
+[[nodiscard]] double geometric_mean(const std::vector<double>& values);
 
 /// A directory of its own under $TMPDIR or /tmp, removed with all that is in it.
 class TemporaryDirectory {
