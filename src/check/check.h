@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "check/finding.h"
 #include "event/event.h"
 #include "event/names.h"
+#include "spec/spec.h"
 
 namespace syndrome::check {
 
@@ -29,6 +31,10 @@ struct Options {
   std::function<bool(std::string_view)> deterministic;
   bool every_begin_is_deterministic = true;
   bool race_filter = true;  // of `determinism`: do not look at data that is free of races
+  /// Of `atomic-sets`: sets and units; outlives the check; null: none. And how locations that no
+  /// set names are put into sets; none: as the spec says, or by class.
+  const spec::Spec* spec = nullptr;
+  std::optional<spec::DefaultSets> default_sets;
 };
 
 class Check {

@@ -58,8 +58,14 @@ struct Finding {
   /// conflict-cycle, external-cycle: consecutive edges meet in one transaction; the first leaves
   /// the violating block, the last comes back to it.
   std::vector<Edge> cycle;
-  /// race, conflict-in-block: the two, ascending.
+  /// race, conflict-in-block: the two, ascending; pattern: its three or four.
   std::vector<EventNumber> events;
+  /// Of the rule `pattern` (check/patterns.h): which one, 1 … 14; the set and its one
+  /// or two locations by name; and the units u and u', by the events with which they begin.
+  std::uint8_t pattern = 0;
+  std::string set;
+  std::vector<std::string> locations;
+  std::vector<EventNumber> units;
   /// Every event named above, ascending by number, each once.
   std::vector<Witness> witnesses;
   /// How many findings of the same sites this one stands for, itself included.
@@ -79,8 +85,9 @@ struct CheckResult {
   std::vector<Finding> findings;  // grouped by sites unless Options::all
   bool complete = true;  // false: there may be violations that `findings` leaves out (see notes)
   std::vector<Stat> stats;
-  std::vector<std::string> notes;  // what a reader must know beside the verdict
-  double seconds = 0;              // spent in this check alone
+  std::vector<std::string> notes;     // what a reader must know beside the verdict
+  std::vector<std::string> warnings;  // about the call: entries of the spec that match nothing
+  double seconds = 0;                 // spent in this check alone
 };
 
 }  // namespace syndrome::check

@@ -204,6 +204,8 @@ class Run {
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       CheckResult result = timed(i, [&] { return checks_[i]->result(); });
       result.seconds = seconds_[i];
+      result_.warnings.insert(result_.warnings.end(), result.warnings.begin(),
+                              result.warnings.end());
       result_.results.push_back(std::move(result));
     }
     const std::vector<std::string> passed_over = passed_over_.warnings();

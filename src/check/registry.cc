@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "check/atomic_sets/atomic_sets.h"
 #include "check/atomicity/atomicity.h"
 #include "check/count/count.h"
 #include "check/determinism/determinism.h"
@@ -54,6 +55,16 @@ constexpr std::array<Rule, 2> kDeterminismRules = {{
      "it ends."},
 }};
 
+constexpr std::array<Rule, 1> kAtomicSetsRules = {{
+    {"pattern", "data that belongs together was not seen together",
+     "A unit of work (a function or block that keeps data consistent) and another thread's unit of "
+     "work accessed the same data, or two data that belong to one atomic set, in an order that no "
+     "execution of the two one after the other gives: a value was stale, lost or half updated. The "
+     "14 orders are those of Hammer, Dolby, Vaziri and Tip (ICSE 2008). Usual fix: hold one lock "
+     "for the whole unit, the same one at every access to the set. When the data does not belong "
+     "together, or the function is no unit, the spec can say so."},
+}};
+
 constexpr Registration kRegistry[] = {
     {"atomicity", "every block runs as if alone (conflict serializability)", make_atomicity,
      kAtomicityEngines, kAtomicityRules},
@@ -67,6 +78,11 @@ constexpr Registration kRegistry[] = {
      make_determinism,
      {},
      kDeterminismRules},
+    {"atomic-sets",
+     "units of work see and leave each atomic set consistent (atomic-set serializability)",
+     make_atomic_sets,
+     {},
+     kAtomicSetsRules},
     {"count", "counts events by kind; always clean", make_count, {}, {}, true},
     {"print", "prints every event; always clean", make_print, {}, {}, true},
 };

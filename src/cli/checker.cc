@@ -25,6 +25,20 @@ std::string checks_help() {
   return help + "or all";
 }
 
+Status read_atomic_sets(const std::string& word, std::optional<spec::DefaultSets>& sets) {
+  if (word.empty()) return {};
+  if (word == "class") {
+    sets = spec::DefaultSets::kClass;
+  } else if (word == "each") {
+    sets = spec::DefaultSets::kEach;
+  } else if (word == "all") {
+    sets = spec::DefaultSets::kAll;
+  } else {
+    return Error{fmt::format("--atomic-sets: expected class, each or all, found '{}'", word)};
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_check_options(CLI::App& command, CheckCall& call, const std::string& report_names) {
@@ -36,6 +50,11 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
                   "The algorithm for atomicity: reach (default), aerodrome or velodrome")
       ->type_name("ENGINE");
   command.add_option("--spec", call.spec, "Which functions are blocks (TOML)")->type_name("FILE");
+  command
+      .add_option("--atomic-sets", call.atomic_sets,
+                  "For atomic-sets: how locations that the spec's sets do not name are put into "
+                  "sets: class (the fields of an object, the default), each (by itself) or all")
+      ->type_name("HOW");
   CLI::Option* first = command.add_flag("--first", call.options.first, "Stop at the first finding");
   command
       .add_flag("--all", call.options.all,
@@ -58,6 +77,9 @@ std::optional<Error> Checker::prepare() {
   if (!checks) return checks.error();
   checks_ = *checks;
   if (const Status status = check::has_engine(checks_, call_.options.engine); !status) {
+    return status.error();
+  }
+  if (const Status status = read_atomic_sets(call_.atomic_sets, default_sets_); !status) {
     return status.error();
   }
   if (std::ranges::count(call_.traces, "-") > 1) {
@@ -114,6 +136,8 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
     };
   }
   say_what_is_deterministic(input->path(), check_options);
+  check_options.spec = spec_ ? &*spec_ : nullptr;
+  check_options.default_sets = default_sets_;
   for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
   ProgressBar bar(shows_progress);
   check::PassOptions options;

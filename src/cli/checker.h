@@ -23,6 +23,7 @@ struct CheckCall {
   std::vector<std::string> traces;
   std::string checks = "atomicity";
   std::string spec;
+  std::string atomic_sets;  // class, each or all; empty: as the spec says
   check::Options options;
   unsigned jobs = 0;
   bool lenient = false;
@@ -62,6 +63,7 @@ class Checker {
   const CheckCall& call_;
   std::vector<const check::Registration*> checks_;
   std::optional<spec::Spec> spec_;
+  std::optional<spec::DefaultSets> default_sets_;
   std::optional<report::Filter> filter_;
   bool last_ = false;  // the trace in hand is the last one
   std::vector<report::Report> reports_;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "check/patterns.h"
+#include "report/pattern_words.h"
 #include "report/words.h"
 
 namespace syndrome::report {
@@ -135,7 +137,36 @@ std::string parting_fix(const Finding& finding) {
       site->target);
 }
 
+/// Between two events of `name`, one lock for all of these accesses.
+std::string holding_fix(const std::string& name, EventNumber from, EventNumber to,
+                        const std::vector<const Site*>& accesses,
+                        const std::vector<std::string>& variables) {
+  if (const std::optional<std::string> lock = common_lock(accesses)) {
+    return fmt::format(
+        "Every access above holds lock {}, but {} lets go of it between event {} and event {}. "
+        "Hold {} from the one to the other.",
+        *lock, name, from, to, *lock);
+  }
+  return fmt::format(
+      "Hold one lock in {} from event {} to event {}, the same one that every other access to {} "
+      "holds.",
+      name, from, to, enumerate(variables));
+}
+
+/// Of a pattern.
+std::string keeping_fix(const Finding& finding) {
+  const auto& pattern = check::atomic_sets::pattern(finding.pattern);
+  EventNumber last = 0;
+  for (std::size_t i = 0; i < pattern.length; ++i) {
+    if (!pattern.steps[i].other) last = finding.events[i];
+  }
+  const Site* const first = finding.site_at(finding.events.front());
+  return holding_fix(transaction_words(finding, *first), first->event, last, told_sites(finding),
+                     finding.locations);
+}
+
 std::string usual_fix(const Finding& finding) {
+  if (is_pattern(finding)) return keeping_fix(finding);
   if (finding.rule == "race") return ordering_fix(finding);
   if (finding.rule == "conflict-in-block") return parting_fix(finding);
   const Block* block = finding.block_at(finding.block);
@@ -168,16 +199,8 @@ std::string usual_fix(const Finding& finding) {
   if (accesses.empty()) {
     return fmt::format("Let one lock cover {} from event {} to event {}.", name, leaves, returns);
   }
-  if (const std::optional<std::string> lock = common_lock(accesses)) {
-    return fmt::format(
-        "Every access above holds lock {}, but {} lets go of it between event {} and event {}. "
-        "Hold {} from the one to the other.",
-        *lock, name, leaves, returns, *lock);
-  }
-  std::string fix = fmt::format(
-      "Hold one lock in {} from event {} to event {}, the same one that every other access to {} "
-      "holds.",
-      name, leaves, returns, enumerate(variables));
+  std::string fix = holding_fix(name, leaves, returns, accesses, variables);
+  if (common_lock(accesses)) return fix;
   if (variables.size() == 1 && left->op == EventKind::kRead && back->op == EventKind::kWrite) {
     fix += " For a single number, one atomic operation (fetch_add, compare_exchange) does it too.";
   }

@@ -12,6 +12,7 @@ std::string fingerprint_of(const Finding& finding) {
   // Each part is ended by a byte that no site text of a line-based trace has, so that two
   // different lists of sites never give the same bytes.
   std::string key = finding.rule;
+  if (finding.pattern != 0) key += fmt::format(" {}", finding.pattern);
   const auto add = [&key](const Place& place, const std::string& otherwise) {
     key += '\n';
     key += place.known() ? place.text : otherwise;

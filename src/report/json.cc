@@ -93,6 +93,12 @@ Json json_of(const Finding& finding) {
       cycle.push_back({{"from", edge.from}, {"to", edge.to}});
     }
   }
+  if (finding.pattern != 0) {
+    object["pattern"] = finding.pattern;
+    object["set"] = finding.set;
+    object["locations"] = finding.locations;
+    object["units"] = finding.units;
+  }
   if (!finding.events.empty()) object["events"] = finding.events;
   Json& sites = object["sites"] = Json::array();
   for (const Site& site : finding.sites) sites.push_back(json_of(site));

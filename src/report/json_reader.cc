@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "check/patterns.h"
 #include "report/json.h"
 
 namespace syndrome::report {
@@ -213,6 +214,16 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
   finding.fingerprint = reader.text(object, "fingerprint", path);
   finding.count = std::max<std::uint64_t>(1, reader.number(object, "count", path, false));
   finding.block = reader.number(object, "block", path, false);
+  finding.pattern = static_cast<std::uint8_t>(
+      reader.number(object, "pattern", path, false, check::atomic_sets::kPatternCount));
+  finding.set = reader.text(object, "set", path, false);
+  finding.locations = reader.texts(object, "locations", path);
+  reader.list(object, "units", path, false, [&](const Json& value, const std::string& here) {
+    if (!value.is_number_unsigned()) {
+      return reader.fail(here, "the number of an event", kind_of(value));
+    }
+    finding.units.push_back(value.get<EventNumber>());
+  });
 
   reader.list(object, "blocks", path, false, [&](const Json& value, const std::string& here) {
     Block block;

@@ -47,6 +47,10 @@ class Maker {
     finding.block = found.block;
     finding.cycle = found.cycle;
     finding.events = found.events;
+    finding.pattern = found.pattern;
+    finding.set = found.set;
+    finding.locations = found.locations;
+    finding.units = found.units;
     finding.count = found.count;
     for (const check::Witness& witness : found.witnesses) {
       finding.sites.push_back(make_site(witness));

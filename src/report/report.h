@@ -87,11 +87,15 @@ struct Finding {
   std::string fingerprint;
   EventNumber block = 0;
   std::vector<check::Edge> cycle;
-  std::vector<EventNumber> events;  // race, conflict-in-block: the two
-  std::vector<Site> sites;          // ascending by event, each once
-  std::vector<Block> blocks;        // ascending by begin, each once
-  std::vector<Thread> threads;      // of the sites, in the order of their first site; may lack some
-  std::uint64_t count = 1;          // findings at the same sites, this one included
+  std::vector<EventNumber> events;  // race, conflict-in-block: the two; pattern: all
+  std::uint8_t pattern = 0;         // pattern: which one, and what it is about (check/finding.h)
+  std::string set;
+  std::vector<std::string> locations;
+  std::vector<EventNumber> units;
+  std::vector<Site> sites;      // ascending by event, each once
+  std::vector<Block> blocks;    // ascending by begin, each once
+  std::vector<Thread> threads;  // of the sites, in the order of their first site; may lack some
+  std::uint64_t count = 1;      // findings at the same sites, this one included
 
   [[nodiscard]] const Site* site_at(EventNumber event_number) const;
   [[nodiscard]] const Block* block_at(EventNumber begin) const;

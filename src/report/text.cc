@@ -13,6 +13,7 @@
 #include "report/details.h"
 #include "report/diagram.h"
 #include "report/paint.h"
+#include "report/pattern_words.h"
 #include "report/words.h"
 
 namespace syndrome::report {
@@ -162,6 +163,11 @@ class Writer {
       paragraph(fmt::format("{} found in {}{}", check, file, raced_on(entry)), 0, Style::kBad);
       return;
     }
+    if (entry.check == "atomic-sets") {
+      paragraph(fmt::format("{} violated in {}{}", check, file, inconsistent(entry)), 0,
+                Style::kBad);
+      return;
+    }
     paragraph(fmt::format("{} violated in {}{}", check, file, violators(entry)), 0, Style::kBad);
   }
 
@@ -189,6 +195,20 @@ class Writer {
     return names.empty() ? "." : ": on " + listed(names, "other variable") + ".";
   }
 
+  /// ": checking, savings and 3 other locations were not seen or left consistent."
+  static std::string inconsistent(const CheckReport& entry) {
+    std::vector<std::string> names;
+    for (const Finding& finding : entry.findings) {
+      for (const std::string& location : finding.locations) {
+        std::string name = clean(location.substr(0, location.find('@')));
+        if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+      }
+    }
+    if (names.empty()) return ".";
+    return fmt::format(": {} {} not seen or left consistent.", listed(names, "other location"),
+                       names.size() == 1 ? "was" : "were");
+  }
+
   /// ": transfer, audit and 3 other blocks did not run as if alone."
   std::string violators(const CheckReport& entry) {
     std::vector<std::string> names;
@@ -209,6 +229,14 @@ class Writer {
 
   /// "3 blocks"; those of determinism are others than those of the trace.
   [[nodiscard]] std::string blocks_words(const CheckReport& entry) const {
+    if (entry.check == "atomic-sets") {
+      const auto units = std::ranges::find(entry.stats, "units of work", &check::Stat::name);
+      const auto sets = std::ranges::find(entry.stats, "atomic sets", &check::Stat::name);
+      if (units != entry.stats.end() && sets != entry.stats.end()) {
+        return fmt::format("{}, {}", many(sets->value, "atomic set"),
+                           many(units->value, "unit of work", "units of work"));
+      }
+    }
     if (entry.check != "determinism") return many(report_.trace.blocks, "block");
     const auto blocks = std::ranges::find(entry.stats, "deterministic blocks", &check::Stat::name);
     return blocks == entry.stats.end() ? many(report_.trace.blocks, "block")
@@ -240,6 +268,13 @@ class Writer {
     std::map<std::string, std::size_t, std::less<>> told;  // to the number of the finding
     for (std::size_t i = 0; i < findings.size(); ++i) {
       const Finding& finding = findings[i];
+      if (is_pattern(finding)) {
+        const auto [at, is_new] = told.try_emplace(pattern_group(finding), i + 1);
+        if (!is_new) {
+          write_again(finding, i + 1, at->second);
+          continue;
+        }
+      }
       const bool race = finding.rule == "race" && finding.events.size() == 2;
       const Site* const site = race ? finding.site_at(finding.events.front()) : nullptr;
       if (site != nullptr) {
@@ -257,6 +292,12 @@ class Writer {
   void write_again(const Finding& finding, std::size_t number, std::size_t first) {
     line("");
     write_headline(finding, number);
+    if (is_pattern(finding)) {
+      paragraph(clean(fmt::format("{}. See {}, by the same units on the same data.",
+                                  pattern_words(finding), first)),
+                kIndent);
+      return;
+    }
     paragraph(clean(fmt::format("{}. See {}, on the same variable or field.", race_words(finding),
                                 first)),
               kIndent);
@@ -267,7 +308,10 @@ class Writer {
     write_headline(finding, number);
     const bool race = finding.rule == "race" && finding.events.size() == 2;
     const bool inside = finding.rule == "conflict-in-block" && finding.events.size() == 2;
-    if (finding.cycle.empty() && !race && !inside) paragraph(clean(finding.message), kIndent);
+    const bool pattern = is_pattern(finding);
+    if (finding.cycle.empty() && !race && !inside && !pattern) {
+      paragraph(clean(finding.message), kIndent);
+    }
     line("");
     for (const std::string& each : draw(finding, kColumns - kIndent, paint_)) {
       line(each.empty() ? "" : std::string(kIndent, ' ') + each);
@@ -283,6 +327,12 @@ class Writer {
     if (inside) {
       line("");
       paragraph(clean(conflict_words(finding)), kIndent);
+    }
+    if (pattern) {
+      line("");
+      paragraph(clean(fmt::format("{}. {} (Pattern {}, atomic set {}.)", pattern_words(finding),
+                                  pattern_meaning(finding), finding.pattern, finding.set)),
+                kIndent);
     }
     const std::vector<std::string> shown =
         details(report_, finding, {kColumns - kIndent, options_.frames}, paint_);
@@ -301,6 +351,10 @@ class Writer {
     if (finding.rule == "race" && finding.events.size() == 2) {
       what = clean(race_headline(finding));
       where = fmt::format("events {} and {}", finding.events[0], finding.events[1]);
+    }
+    if (is_pattern(finding)) {
+      what = clean(pattern_headline(finding));
+      where = fmt::format("pattern {}, event {}", finding.pattern, finding.event);
     }
     if (block != nullptr) {
       what = clean(block->label.empty() ? block_words(finding, *block)
@@ -391,6 +445,15 @@ class Writer {
       return;
     }
     if (entry.check == "determinism") return write_determinism_limits(entry);
+    if (entry.check == "atomic-sets") {
+      paragraph(
+          "None of the 14 patterns occurred: every unit of work found and left the atomic sets "
+          "that "
+          "it works on as if no other unit had been there. This is what happened in one run: "
+          "another schedule may still break them, and code that did not run was not judged.",
+          0);
+      return;
+    }
     if (report_.trace.blocks == 0) return write_no_blocks();
     paragraph(fmt::format("{}{} ran as if one after the other. This is what happened in one run: "
                           "another input or another schedule may still break them, and code that "

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/details.h"
+#include "report/pattern_words.h"
 #include "spec/pattern.h"
 
 namespace syndrome::report {
@@ -181,6 +182,11 @@ std::string_view property_of(const Finding& finding) {
 }
 
 std::string message_of(const Finding& finding) {
+  if (is_pattern(finding)) {
+    return fmt::format("{}, atomic set {}: {} (pattern {}): {}", pattern_headline(finding),
+                       finding.set, pattern_words(finding), finding.pattern,
+                       pattern_meaning(finding));
+  }
   if (finding.rule == "race" && finding.events.size() == 2) {
     return fmt::format("{}: {}; nothing orders the two", race_headline(finding),
                        race_words(finding));
@@ -224,6 +230,10 @@ std::string grouped(std::uint64_t number) {
 
 std::string many(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
+std::string many(std::uint64_t number, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", grouped(number), number == 1 ? one : more);
 }
 
 }  // namespace syndrome::report

@@ -52,5 +52,7 @@ namespace syndrome::report {
 
 /// "1 block", "2 blocks".
 [[nodiscard]] std::string many(std::uint64_t number, std::string_view noun);
+/// "1 unit of work", "2 units of work".
+[[nodiscard]] std::string many(std::uint64_t number, std::string_view one, std::string_view more);
 
 }  // namespace syndrome::report

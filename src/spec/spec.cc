@@ -230,12 +230,28 @@ class Reader {
     return {};
   }
 
-  [[nodiscard]] static Status set_options(const toml::key& section, const toml::node& value,
-                                          Spec& spec) {
+  [[nodiscard]] Status set_options(const toml::key& section, const toml::node& value, Spec& spec) {
     const Result<const toml::table*> keys = table(section, value);
     if (!keys) return keys.error();
     for (const auto& [key, node] : **keys) {
-      if (key != "default") return unknown(key, "key of [atomic-sets.options]", {"default"});
+      if (key == "exclude") {
+        Result<std::vector<Entry>> entries = list(key, node);
+        if (!entries) return entries.error();
+        spec.excluded_locations = std::move(*entries);
+        continue;
+      }
+      if (key == "span-threads") {
+        const toml::value<bool>* const flag = node.as_boolean();
+        if (flag == nullptr) {
+          return error_at(where(node.source()),
+                          "expected true or false for 'span-threads', found {}", type_name(node));
+        }
+        spec.units_span_threads = flag->get();
+        continue;
+      }
+      if (key != "default") {
+        return unknown(key, "key of [atomic-sets.options]", {"default", "exclude", "span-threads"});
+      }
       const toml::value<std::string>* const text = node.as_string();
       const std::string_view word = text != nullptr ? std::string_view(text->get()) : "";
       if (word == "class") {

@@ -54,6 +54,8 @@ struct Spec {
   Blocks blocks;
   std::vector<NamedList> atomic_sets;
   std::optional<DefaultSets> default_sets;
+  std::vector<Entry> excluded_locations;  // [atomic-sets.options] exclude: in no set at all
+  bool units_span_threads = false;        // [atomic-sets.options] span-threads
   std::vector<NamedList> units;
   std::vector<NamedList> units_for;  // by set
 };

@@ -1,0 +1,203 @@
+#include "check/atomic_sets/atomic_sets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "check/atomic_sets/verify.h"
+#include "spec/nearest.h"
+
+namespace syndrome::check {
+namespace atomic_sets {
+
+UnitOptions unit_options(const Options& options) {
+  UnitOptions result;
+  result.sets.spec = options.spec;
+  if (options.spec != nullptr) {
+    result.sets.otherwise = options.spec->default_sets.value_or(spec::DefaultSets::kClass);
+    result.span_threads = options.spec->units_span_threads;
+  }
+  if (options.default_sets) result.sets.otherwise = *options.default_sets;
+  return result;
+}
+
+namespace {
+
+/// A site, or the number of an event without one, marked as such.
+std::uint64_t site_or_number(const Access& access) {
+  constexpr std::uint64_t kNumber = std::uint64_t{1} << 63U;
+  return access.site.value != 0 ? access.site.value : kNumber | access.number;
+}
+
+class AtomicSets final : public Check {
+ public:
+  explicit AtomicSets(const Options& options)
+      : options_(options),
+        matcher_([this](const Match& match) { add(match); }),
+        tracker_(unit_options(options), matcher_) {
+    result_.check = "atomic-sets";
+  }
+
+  void take(const Batch& batch, const Names& names) override {
+    if (verifier_) return verifier_->take(batch, names);
+    tracker_.speak(names);
+    dispatch(tracker_, batch, [this] { return options_.first && !found_.empty(); });
+  }
+
+  [[nodiscard]] bool satisfied() const override {
+    return verifier_ ? verifier_->satisfied() : options_.first && !found_.empty();
+  }
+
+  [[nodiscard]] bool end_of_pass(const Names& names) override {
+    if (verifier_) {
+      verify();
+      return false;
+    }
+    const Matcher::Counts& counts = matcher_.counts();
+    result_.stats = {
+        {"atomic sets", tracker_.sets().sets()},
+        {"units of work", counts.units},
+        {"accesses to sets that no other unit was in", counts.alone},
+        {"accesses to locations that no other unit had accessed", counts.unshared},
+        {"comparisons of two units", counts.pairs},
+        {"most sets in use together", counts.windows},
+        {"most units held together", counts.held},
+        {"units that were forgotten early", counts.forgotten},
+        {"patterns found", patterns_},
+    };
+    if (!satisfied()) warn_of_unmatched(names);
+    if (found_.empty()) return false;
+    finish(names);
+    verifier_.emplace(result_.findings, unit_options(options_));
+    return true;
+  }
+
+  [[nodiscard]] CheckResult result() override { return std::move(result_); }
+
+ private:
+  /// Findings that are kept: more than anyone reads.
+  static constexpr std::size_t kMostFindings = 10'000;
+
+  void add(const Match& match) {
+    ++patterns_;
+    if (options_.first && !found_.empty()) return;
+    if (!options_.all) {
+      std::vector<std::uint64_t> sites = {match.pattern};
+      for (std::size_t i = 0; i < pattern(match.pattern).length; ++i) {
+        sites.push_back(site_or_number(match.events[i]));
+      }
+      const auto [group, is_new] = group_of_.try_emplace(std::move(sites), found_.size());
+      if (!is_new) {
+        if (group->second < found_.size()) ++found_[group->second].second;
+        return;
+      }
+    }
+    if (found_.size() < kMostFindings) {
+      found_.emplace_back(match, 1);
+    } else {
+      ++left_out_;
+    }
+  }
+
+  /// Turns what was found into findings, in the order of their last events.
+  void finish(const Names& names) {
+    group_of_.clear();
+    const auto key = [](const auto& entry) {
+      const Match& match = entry.first;
+      const auto last = match.events[pattern(match.pattern).length - 1].number;
+      return std::tuple(last, match.pattern, match.events[0].number, match.events[1].number,
+                        match.events[2].number, match.set);
+    };
+    std::ranges::sort(found_, {}, key);
+    for (const auto& [match, count] : found_) {
+      const Pattern& found = pattern(match.pattern);
+      Finding& finding = result_.findings.emplace_back();
+      finding.check = "atomic-sets";
+      finding.rule = "pattern";
+      finding.pattern = match.pattern;
+      for (std::size_t i = 0; i < found.length; ++i) {
+        finding.events.push_back(match.events[i].number);
+      }
+      finding.event = finding.events.back();
+      finding.set = tracker_.sets().name_of_set(match.set, names);
+      finding.locations.push_back(tracker_.sets().name_of_location(match.first, names));
+      if (found.two_locations()) {
+        finding.locations.push_back(tracker_.sets().name_of_location(match.second, names));
+      }
+      finding.units = {match.unit.begin, match.other.begin};
+      finding.count = count;
+    }
+    found_.clear();
+    if (left_out_ == 0) return;
+    result_.complete = false;
+    result_.notes.push_back(fmt::format("the first {} findings; {} more patterns are left out",
+                                        kMostFindings, left_out_));
+  }
+
+  void verify() {
+    std::size_t rejected = 0;
+    std::erase_if(result_.findings, [&](Finding& finding) {
+      if (verifier_->reject(finding)) {
+        ++rejected;
+        return true;
+      }
+      verifier_->add_witnesses(finding);
+      return false;
+    });
+    if (rejected != 0) {
+      result_.complete = false;
+      result_.notes.push_back(
+          fmt::format("{} findings were not accepted by the verifier and are not shown: this is an "
+                      "error in Syndrome, please report it with the trace",
+                      rejected));
+    }
+    result_.verdict = !result_.findings.empty() ? Verdict::kViolated : Verdict::kUndecided;
+  }
+
+  /// What the user wrote and the trace does not have.
+  void warn_of_unmatched(const Names& names) {
+    const auto warn = [&](const SetRule::Unmatched& entry, Space space, std::string_view what) {
+      std::vector<std::string_view> known;
+      std::string last;
+      const StringTable& table = names.table(space);
+      constexpr std::size_t kMost = 20'000;  // compared with each; it is a help, not a promise
+      for (std::size_t i = 0; i < std::min(table.size(), kMost); ++i) {
+        known.push_back(space == Space::kVariable ? VariableName(table[i]).name
+                                                  : spec::spoken_name(table[i]));
+      }
+      const std::string_view near = spec::nearest(entry.entry->pattern.text(), known);
+      result_.warnings.push_back(fmt::format(
+          "spec, line {}, column {}: {} = \"{}\" matches no {} of this trace{}", entry.entry->line,
+          entry.entry->column, entry.list, entry.entry->pattern.text(), what,
+          near.empty() ? std::string() : fmt::format("; nearest: {}", near)));
+    };
+    for (const auto& entry : tracker_.sets().unmatched()) warn(entry, Space::kVariable, "variable");
+    for (const auto& entry : tracker_.units().unmatched()) {
+      warn(entry, Space::kLabel, "function or block");
+    }
+  }
+
+  Options options_;
+  Matcher matcher_;
+  UnitTracker<Matcher> tracker_;
+  std::uint64_t patterns_ = 0;
+  std::vector<std::pair<Match, std::uint64_t>> found_;  // with how often
+  std::uint64_t left_out_ = 0;
+  std::map<std::vector<std::uint64_t>, std::size_t> group_of_;  // index into found_
+  std::optional<Verifier> verifier_;
+  CheckResult result_;
+};
+
+}  // namespace
+}  // namespace atomic_sets
+
+std::unique_ptr<Check> make_atomic_sets(const Options& options) {
+  return std::make_unique<atomic_sets::AtomicSets>(options);
+}
+
+}  // namespace syndrome::check

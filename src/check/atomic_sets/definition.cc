@@ -1,0 +1,131 @@
+#include "check/atomic_sets/definition.h"
+
+#include <algorithm>
+
+namespace syndrome::check::atomic_sets {
+
+std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event& event,
+                                                                     EventNumber number,
+                                                                     const Names& names) {
+  assigned_.clear();
+  ended_.clear();
+  if (event.flags != 0) return {};
+  switch (event.kind) {
+    case EventKind::kRead:
+    case EventKind::kWrite:
+    case EventKind::kRmw: access(event, number, names); break;
+    case EventKind::kBegin: enter(event, number, names, true); break;
+    case EventKind::kEnter: enter(event, number, names, false); break;
+    case EventKind::kEnd: leave(stack(event.thread), true); break;
+    case EventKind::kExit: leave(stack(event.thread), false); break;
+    case EventKind::kThreadStop: end_all(stack(event.thread)); break;
+    case EventKind::kJoin: end_all(stack(event.child())); break;
+    case EventKind::kFork: {
+      if (!span_threads_ || !stack(event.child()).empty()) break;
+      Stack heir;
+      for (const Frame& frame : stack(event.thread)) {
+        const bool is_unit =
+            frame.block || frame.label.for_all || !frame.label.sets.empty() || !frame.owned.empty();
+        if (is_unit) heir.push_back(frame);
+      }
+      for (Frame& frame : heir) frame.inherited = true;
+      stack(event.child()) = std::move(heir);
+      break;
+    }
+    default: break;
+  }
+  return assigned_;
+}
+
+UnitsByDefinition::Stack& UnitsByDefinition::stack(ThreadId thread) {
+  if (thread.index() >= stacks_.size()) stacks_.resize(thread.index() + 1);
+  return stacks_[thread.index()];
+}
+
+void UnitsByDefinition::access(const Event& event, EventNumber number, const Names& names) {
+  const SetRule::Sets sets = sets_.of(event.target, names);
+  const bool atomic = event.order != MemoryOrder::kPlain || event.kind == EventKind::kRmw;
+  if (atomic && !sets.counts_atomics) return;
+  for (const Membership& where : sets.in) {
+    if (Frame* const frame = owner(stack(event.thread), where.set)) {
+      frame->owned.insert(where.set);
+      assigned_.push_back({where, frame->unit, false});
+    } else {
+      assigned_.push_back({where, {number, event.thread}, true});
+    }
+  }
+}
+
+UnitsByDefinition::Frame* UnitsByDefinition::owner(Stack& stack, std::uint32_t set) {
+  for (Frame& frame : stack) {
+    if (frame.owned.contains(set)) return &frame;
+  }
+  for (Frame& frame : stack) {
+    if (covers(stack, frame, set)) return &frame;
+  }
+  return nullptr;
+}
+
+bool UnitsByDefinition::covers(const Stack& stack, Frame& frame, std::uint32_t set) {
+  if (frame.block || frame.label.for_all) return true;
+  for (const std::uint32_t word : frame.label.sets) {
+    if (sets_.is_called(set, word)) return true;
+  }
+  const auto is_function = [](const Frame& each) {
+    return !each.block && !each.label.library && !each.label.annotation;
+  };
+  if (!is_function(frame) || frame.label.never || frame.entry || frame.inherited) return false;
+  const bool of_class = frame.label.type != 0 && sets_.has_class(set, frame.label.type);
+  if (of_class && (frame.self.empty() || frame.self.contains(set))) {
+    frame.self.insert(set);
+    return true;
+  }
+  const auto innermost = std::find_if(stack.rbegin(), stack.rend(), is_function);
+  return &*innermost == &frame;
+}
+
+void UnitsByDefinition::enter(const Event& event, EventNumber number, const Names& names,
+                              bool block) {
+  Stack& open = stack(event.thread);
+  Frame frame;
+  frame.unit = {number, event.thread};
+  frame.site = event.site;
+  frame.block = block;
+  if (!block) {
+    frame.label = units_.of(event.target, names);
+    const bool inner = std::ranges::any_of(open, [](const Frame& each) {
+      return !each.block && !each.inherited && !each.label.library && !each.label.annotation;
+    });
+    frame.entry = !inner && event.thread.value != 0;
+    if (frame.label.annotation && !open.empty()) {
+      // The function around it, with or without its being a block as well.
+      auto outer = open.rbegin();
+      if (outer->block && open.size() > 1) ++outer;
+      const bool function = !outer->block && !outer->label.annotation;
+      if (function && outer->site == event.site && number - outer->unit.begin <= 3) {
+        frame.unit.begin = outer->unit.begin;
+      }
+    }
+  }
+  open.push_back(std::move(frame));
+}
+
+void UnitsByDefinition::leave(Stack& stack, bool block) {
+  for (std::size_t i = stack.size(); i-- > 0;) {
+    if (stack[i].block != block || stack[i].inherited) continue;
+    end(stack[i]);
+    stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
+
+void UnitsByDefinition::end(const Frame& frame) {
+  if (!frame.inherited) ended_.push_back(frame.unit.begin);
+}
+
+void UnitsByDefinition::end_all(Stack& stack) {
+  for (const Frame& frame : stack) end(frame);
+  stack.clear();
+}
+
+}  // namespace syndrome::check::atomic_sets

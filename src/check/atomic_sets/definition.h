@@ -1,0 +1,75 @@
+// Units of work as units.h defines them, followed the plain way: each access looks through the open
+// functions and blocks of its thread. The oracle and the verifier go by this; UnitTracker must
+// agree.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "check/atomic_sets/matcher.h"
+#include "check/atomic_sets/sets.h"
+#include "check/atomic_sets/units.h"
+#include "event/event.h"
+#include "event/names.h"
+
+namespace syndrome::check::atomic_sets {
+
+class UnitsByDefinition {
+ public:
+  explicit UnitsByDefinition(const UnitOptions& options)
+      : span_threads_(options.span_threads),
+        sets_(options.sets, words_),
+        units_(options.sets.spec, words_) {}
+
+  /// An access to a location of a set, and whose it is.
+  struct Assigned {
+    Membership where;
+    UnitName unit;
+    bool alone = false;  // a unit by itself
+  };
+  /// The next event, well-formed. What an access is; nothing for other events, and for accesses
+  /// that do not count. Good until the next call.
+  [[nodiscard]] std::span<const Assigned> take(const Event& event, EventNumber number,
+                                               const Names& names);
+
+  /// Units that ended with the last event: the events with which they began.
+  [[nodiscard]] std::span<const EventNumber> ended() const { return ended_; }
+
+  [[nodiscard]] const SetRule& sets() const { return sets_; }
+
+ private:
+  struct Frame {
+    UnitName unit;
+    SiteId site;
+    UnitLabel label;
+    bool block = false;
+    bool entry = false;             // what a thread begins with
+    bool inherited = false;         // of the thread that forked this one
+    std::set<std::uint32_t> self;   // the set of the object that it is called for; one at most
+    std::set<std::uint32_t> owned;  // sets that have found their unit here
+  };
+  using Stack = std::vector<Frame>;  // outermost first
+
+  [[nodiscard]] Stack& stack(ThreadId thread);
+  void access(const Event& event, EventNumber number, const Names& names);
+  void enter(const Event& event, EventNumber number, const Names& names, bool block);
+  void leave(Stack& stack, bool block);
+  void end(const Frame& frame);
+  void end_all(Stack& stack);
+  [[nodiscard]] Frame* owner(Stack& stack, std::uint32_t set);
+  [[nodiscard]] bool covers(const Stack& stack, Frame& frame, std::uint32_t set);
+
+  bool span_threads_;
+  Words words_;
+  SetRule sets_;
+  UnitRule units_;
+  std::vector<Stack> stacks_;
+  std::vector<Assigned> assigned_;
+  std::vector<EventNumber> ended_;
+};
+
+}  // namespace syndrome::check::atomic_sets

@@ -1,0 +1,42 @@
+// The check against the definition, over random traces.
+//
+// A failure prints the shrunk trace; `atomic_sets_fuzz COUNT SEED` (tests/fuzz) runs more of them.
+
+#include "check/atomic_sets/differential.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <iostream>
+
+namespace syndrome::check::atomic_sets {
+namespace {
+
+// Several tests, so that ctest can run them side by side: 12,000 traces in all.
+class AtomicSetsDifferential : public testing::TestWithParam<std::uint64_t> {};
+constexpr std::uint64_t kTracesEach = 3000;
+
+TEST_P(AtomicSetsDifferential, AgreesWithTheOracle) {
+  Tally tally;
+  const auto found = first_disagreement(GetParam() * kTracesEach, kTracesEach, &tally);
+  EXPECT_FALSE(found) << *found;
+  // Traces of every sort, or the comparison says little.
+  EXPECT_GT(tally.violated, kTracesEach / 5);
+  EXPECT_LT(tally.violated, kTracesEach * 9 / 10);
+  for (std::size_t i = 0; i < kPatternCount; ++i) {
+    EXPECT_GT(tally.traces[i], kTracesEach / 100) << "pattern " << i + 1;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(FixedSeeds, AtomicSetsDifferential, testing::Range<std::uint64_t>(0, 4));
+
+TEST(AtomicSetsDifferentialFresh, AgreesWithTheOracleOnASeedOfToday) {
+  const auto seed =
+      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  std::cout << "seed " << seed << '\n';
+  const auto found = first_disagreement(seed, 1000);
+  EXPECT_FALSE(found) << "seed " << seed << '\n' << *found;
+}
+
+}  // namespace
+}  // namespace syndrome::check::atomic_sets

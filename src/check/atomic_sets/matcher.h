@@ -1,0 +1,225 @@
+// Finds every pattern (patterns.h) as the accesses of units of work go by.
+//
+// A finding is a pattern with the two units and the locations that it was found for, each once. The
+// paper runs 14 automata for each pair of units and each pair of locations. Their states come to
+// this much:
+//
+//   of each unit and location   the first read and the first write, where a pattern can begin, and
+//                               the last read and the last write
+//   and more of both            the first one after each event at which another unit began
+//                               something ("the first write by u' after u's first write")
+//
+// because a pattern is there if and only if it is there with the first event of its unit in its
+// first place, the first possible one in its second place, and the last possible ones behind. What
+// ends a pattern is the access in hand, so an access compares what it could end, and that is only
+// with units of other threads that have been active in the set since the unit accessed that
+// location in the same way before. A location that no other unit has accessed costs a look into a
+// table.
+//
+// What is kept: for each set that a live unit has accessed a *window* with the units that have, and
+// of those that are over the ones that overlap with a live one: the last kMostDead of them. What
+// follows those that are forgotten sees the later ones: a loop in one unit that goes on and on
+// while others come and go does not fill the memory, and findings at the same places are found.
+
+#pragma once
+
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "check/patterns.h"
+#include "event/event.h"
+
+namespace syndrome::check::atomic_sets {
+
+/// A location in a set. A variable may be in several sets.
+struct Membership {
+  std::uint32_t set = 0;
+  std::uint32_t location = 0;
+  friend constexpr bool operator==(const Membership&, const Membership&) = default;
+};
+
+/// An event as a finding keeps it.
+struct Access {
+  EventNumber number = 0;  // 0: none
+  SiteId site;
+};
+
+/// A unit of work: the event with which it begins; an access outside of units is one by itself.
+struct UnitName {
+  EventNumber begin = 0;
+  ThreadId thread;
+};
+
+struct Match {
+  std::uint8_t pattern = 0;
+  UnitName unit;   // u
+  UnitName other;  // u'
+  std::uint32_t set = 0;
+  std::uint32_t first = 0;         // l1
+  std::uint32_t second = 0;        // l2; l1 again when the pattern has one location
+  std::array<Access, 4> events{};  // in the order of the pattern
+};
+
+/// Numbers to positions: a scan while there are few, a table when there are many.
+class SmallIndex {
+ public:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  [[nodiscard]] std::uint32_t find(std::uint32_t key) const {
+    if (keys_.size() > kFew) [[unlikely]] {
+      const auto at = table_.find(key);
+      return at == table_.end() ? kNone : at->second;
+    }
+    for (std::uint32_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i] == key) return i;
+    }
+    return kNone;
+  }
+  /// At the next position. Requires that it is not there.
+  void append(std::uint32_t key);
+  void clear();
+  [[nodiscard]] std::size_t size() const { return keys_.size(); }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  std::vector<std::uint32_t> keys_;
+  tsl::robin_map<std::uint32_t, std::uint32_t> table_;  // used when there are more than kFew
+};
+
+class Matcher {
+ public:
+  using OnMatch = std::function<void(const Match&)>;
+  /// A live unit.
+  using UnitId = std::uint32_t;
+  static constexpr std::size_t kMostDead = 64;
+
+  explicit Matcher(OnMatch on_match, std::size_t most_dead = kMostDead)
+      : on_match_(std::move(on_match)), most_dead_(most_dead) {}
+
+  [[nodiscard]] UnitId open(UnitName name);
+  void close(UnitId unit);
+
+  /// An access of a live unit. Events come in the order of the trace.
+  void access(UnitId unit, Membership where, EventKind kind, Access access);
+  /// An access that belongs to no unit: a unit by itself.
+  void access_alone(ThreadId thread, Membership where, EventKind kind, Access access);
+
+  struct Counts {
+    std::uint64_t units = 0;      // opened
+    std::uint64_t alone = 0;      // accesses to sets that no other unit was in
+    std::uint64_t unshared = 0;   // accesses to locations that no other unit had accessed
+    std::uint64_t pairs = 0;      // of units that were compared
+    std::uint64_t windows = 0;    // most at a time
+    std::uint64_t held = 0;       // units in windows, most at a time
+    std::uint64_t forgotten = 0;  // units that were over, and more than most_dead
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  static constexpr std::uint32_t kNone = SmallIndex::kNone;
+  enum Way : std::uint8_t { kRead = 0, kWrite = 1 };
+
+  /// What a unit has done to a location.
+  struct Record {
+    std::uint32_t location = 0;
+    std::array<Access, 2> first{};  // by Way
+    std::array<Access, 2> last{};
+    /// Later ones, ascending: the first after each event at which another unit of the window began
+    /// something, as far as it may still be asked for.
+    std::array<std::vector<Access>, 2> later;
+    std::array<std::uint64_t, 2> seen{};  // beginnings of others when `later` was last looked at
+  };
+
+  struct Found {
+    std::uint32_t partner = 0;
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    std::uint8_t pattern = 0;
+    bool is_unit = false;  // the one that keeps this is u
+    friend bool operator==(const Found&, const Found&) = default;
+  };
+  struct FoundHash {
+    std::size_t operator()(const Found& found) const noexcept;
+  };
+
+  /// A unit in a window.
+  struct Participant {
+    UnitName name;
+    std::uint32_t serial = 0;  // in its window
+    bool live = false;
+    EventNumber begun = 0;  // its first access to the set
+    EventNumber last = 0;   // its last one
+    std::uint64_t beginnings = 0;
+    SmallIndex index;  // of locations
+    std::vector<Record> records;
+    tsl::robin_set<Found, FoundHash> found;  // with those who were in the window before it
+
+    [[nodiscard]] Record* find(std::uint32_t location) {
+      const std::uint32_t at = index.find(location);
+      return at == kNone ? nullptr : &records[at];
+    }
+  };
+  using Held = std::unique_ptr<Participant>;
+
+  struct Window {
+    std::vector<Held> held;  // least recently active first
+    std::uint32_t live = 0;
+    std::uint32_t serials = 0;
+    std::uint64_t beginnings = 0;  // first reads and first writes of all its units
+    bool counted = false;          // whether `touched` is kept: from two units on
+    tsl::robin_map<std::uint32_t, std::uint32_t> touched;  // location -> by how many units
+  };
+
+  struct Unit {
+    UnitName name;
+    SmallIndex sets;
+    std::vector<Participant*> parts;  // by position in `sets`
+    std::vector<std::uint32_t> of_set;
+  };
+
+  [[nodiscard]] Window& window_of(std::uint32_t set);
+  [[nodiscard]] Window* known_window(std::uint32_t set) {
+    if (set >= window_of_.size() || window_of_[set] == kNone) return nullptr;
+    return &windows_[window_of_[set]];
+  }
+  Participant& join(Window& window, UnitName name, EventNumber now);
+  void leave(std::uint32_t set, Participant& part);
+  void drop(Window& window, std::size_t at);
+  void release(std::uint32_t set, Window& window);
+  void touch(Window& window, Participant& part, std::uint32_t set, std::uint32_t location,
+             EventKind kind, Access now);
+  void compare(Window& window, Participant& part, std::uint32_t set, std::uint32_t location,
+               EventKind kind, Access now);
+  void compare_with(Participant& acting, Participant& other, std::uint32_t set, Record* own,
+                    Record& theirs, Way way, Access now);
+  void compare_two(Participant& acting, Participant& other, std::uint32_t set, Record& theirs,
+                   Record& own_other, Record& their_other, Way way, Access now);
+  void record(Window& window, Participant& part, Record& record, Way way, Access now);
+  void count_touched(Window& window);
+  static void prune(const Window& window, const Participant& part, std::vector<Access>& later);
+  [[nodiscard]] static Access first_after(const Record& record, Way way, EventNumber time);
+  void report(std::uint8_t pattern, Participant& unit, Participant& other, std::uint32_t set,
+              std::uint32_t first, std::uint32_t second, std::array<Access, 4> events);
+
+  OnMatch on_match_;
+  std::size_t most_dead_;
+  std::vector<std::uint32_t> window_of_;  // by set; kNone: nobody is in it
+  std::vector<Window> windows_;
+  std::vector<std::uint32_t> free_windows_;
+  std::vector<Held> free_participants_;
+  std::vector<Unit> units_;
+  std::vector<UnitId> free_units_;
+  std::uint64_t held_ = 0;
+  Counts counts_;
+};
+
+}  // namespace syndrome::check::atomic_sets

@@ -1,0 +1,292 @@
+#include "check/atomic_sets/sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "spec/pattern.h"
+
+namespace syndrome::check::atomic_sets {
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Without what tells one life of a variable from another: "x" of "x~2".
+std::string_view without_generation(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0 && is_digit(text[end - 1])) --end;
+  return end > 1 && end < text.size() && text[end - 1] == '~' ? text.substr(0, end - 1) : text;
+}
+
+/// "table" of "table+24".
+std::string_view without_offset(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0 && is_digit(text[end - 1])) --end;
+  return end > 1 && end < text.size() && text[end - 1] == '+' ? text.substr(0, end - 1) : text;
+}
+
+/// Where a character stands that is in no brackets, from behind; npos when nowhere.
+std::size_t find_outside(std::string_view text, char wanted) {
+  std::size_t depth = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    const char c = text[i];
+    if (c == '>' || c == ')' || c == '}') ++depth;
+    if ((c == '<' || c == '(' || c == '{') && depth > 0) --depth;
+    if (c == wanted && depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+bool of_library(std::string_view name) {
+  return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
+}
+
+/// What people call a container of libstdc++ whose field has this name.
+std::string_view container_of(std::string_view field) {
+  using Pair = std::pair<std::string_view, std::string_view>;
+  constexpr std::array<Pair, 10> kContainers = {{
+      {"_Vector_", "std::vector"},
+      {"basic_string", "std::string"},
+      {"_Rb_tree", "std::map"},
+      {"_Deque_", "std::deque"},
+      {"_Hashtable", "std::unordered_map"},
+      {"_List_", "std::list"},
+      {"shared_ptr", "std::shared_ptr"},
+      {"unique_ptr", "std::unique_ptr"},
+      {"_Optional_", "std::optional"},
+      {"_Fwd_list", "std::forward_list"},
+  }};
+  const auto is_named = [&](const Pair& pair) {
+    return field.find(pair.first) != std::string_view::npos;
+  };
+  const auto* const found = std::ranges::find_if(kContainers, is_named);
+  return found == kContainers.end() ? std::string_view() : found->second;
+}
+
+std::string_view type_before_star(std::string_view text) {
+  if (text.starts_with("re:")) return {};
+  return class_of(text);
+}
+
+}  // namespace
+
+VariableName::VariableName(std::string_view text) : name(without_generation(text)) {
+  if (const std::size_t at = name.rfind('@'); at != std::string_view::npos) {
+    object = name.substr(at + 1);
+    name = name.substr(0, at);
+    return;
+  }
+  const std::size_t colon = find_outside(name, ':');
+  if (colon == std::string_view::npos || colon == 0 || name[colon - 1] == ':') return;
+  place = name.substr(colon + 1);
+  name = name.substr(0, colon);
+}
+
+std::string_view class_of(std::string_view name) {
+  const std::size_t colon = find_outside(name, ':');
+  return colon == std::string_view::npos || colon == 0 || name[colon - 1] != ':'
+             ? std::string_view()
+             : name.substr(0, colon - 1);
+}
+
+std::uint32_t Words::of(std::string_view word) {
+  const auto next = static_cast<std::uint32_t>(numbers_.size() + 1);
+  return numbers_.try_emplace(std::string(word), next).first->second;
+}
+
+SetRule::SetRule(const SetRuleOptions& options, Words& words)
+    : options_(options), words_(&words), details_(1) {
+  if (options.spec == nullptr) return;
+  for (const spec::Entry& entry : options.spec->excluded_locations) {
+    excluded_.push_back({&entry, false});
+  }
+  for (const spec::NamedList& list : options.spec->atomic_sets) {
+    Declared& declared = declared_.emplace_back();
+    declared.name = list.name;
+    declared.of_objects = !list.entries.empty();
+    std::string_view one;
+    for (const spec::Entry& entry : list.entries) {
+      declared.entries.push_back({&entry, false});
+      const std::string_view type = type_before_star(entry.pattern.text());
+      if (one.empty()) one = type;
+      declared.of_objects &= !type.empty() && type == one;
+    }
+  }
+}
+
+bool SetRule::matches(Tracked& tracked, const spec::TakenApart& name) {
+  const bool found = tracked.entry->pattern.matches(name);
+  tracked.matched |= found;
+  return found;
+}
+
+void SetRule::decide(std::uint32_t variable, const Names& names) {
+  if (variable >= places_.size()) {
+    places_.resize(std::max<std::size_t>(variable + 1, names.table(Space::kVariable).size()));
+  }
+  const std::string_view text = names.variable(VarId(variable));
+  const VariableName parts(text);
+  Place place;
+  place.known = true;
+  place.first = static_cast<std::uint32_t>(memberships_.size());
+  // With the object and without.
+  std::vector<std::string_view> forms;
+  if (!declared_.empty() || !excluded_.empty()) forms = {parts.name, text};
+  const spec::TakenApart taken(forms);
+  // Every entry is tried, because each wants to know whether it matches anything.
+  bool excluded = false;
+  for (Tracked& tracked : excluded_) excluded |= matches(tracked, taken);
+  for (Declared& declared : declared_) {
+    bool in = false;
+    for (Tracked& tracked : declared.entries) in |= matches(tracked, taken);
+    if (!in || excluded) continue;
+    const bool of_object = declared.of_objects && !parts.object.empty();
+    const std::uint32_t set = set_of(
+        "declared", of_object ? fmt::format("{} {}", declared.name, parts.object) : declared.name,
+        variable);
+    name(set, of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name);
+    add(details_of(set).titles, words_->of(declared.name));
+    if (!parts.object.empty()) add_class(set, class_of(parts.name));
+    memberships_.push_back({set, variable});
+  }
+  if (!excluded && memberships_.size() == place.first) {
+    place.counts_atomics = options_.otherwise != spec::DefaultSets::kClass;
+    memberships_.push_back(by_default(variable, text, parts));
+  }
+  place.count = static_cast<std::uint32_t>(memberships_.size()) - place.first;
+  // So that a span of none has somewhere to point to.
+  if (place.count == 0) memberships_.emplace_back();
+  places_[variable] = place;
+}
+
+Membership SetRule::alone(std::uint32_t variable) {
+  sets_.push_back({variable, 0});
+  return {static_cast<std::uint32_t>(sets_.size() - 1), variable};
+}
+
+Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
+                               const VariableName& parts) {
+  const std::string_view type = class_of(parts.name);
+  switch (options_.otherwise) {
+    case spec::DefaultSets::kAll: {
+      const std::uint32_t set = set_of("all", "", variable);
+      name(set, "all");
+      return {set, variable};
+    }
+    case spec::DefaultSets::kEach: {
+      const Membership own = alone(variable);
+      if (!parts.object.empty()) add_class(own.set, type);
+      return own;
+    }
+    case spec::DefaultSets::kClass: break;
+  }
+  if (!parts.object.empty()) {
+    // The elements of an array in an object: where the object begins is not known.
+    if (parts.is_element()) return alone(variable);
+    const std::uint32_t set = set_of("object", parts.object, variable);
+    if (of_library(parts.name)) {
+      const std::string_view container = container_of(parts.name);
+      const std::string shown = fmt::format(
+          "{} at {}", container.empty() ? spec::without_templates(parts.name) : container,
+          parts.object);
+      name(set, shown);
+      const auto [at, is_new] = containers_.try_emplace(std::string(parts.object), variable);
+      if (is_new) container_names_.emplace(variable, shown);
+      return {set, at->second};
+    }
+    classes_[spec::without_templates(type)] = true;
+    name(set, fmt::format("{} at {}", type.empty() ? parts.name : type, parts.object));
+    // What has no field in its name is an object as a whole.
+    add_class(set, type);
+    add_class(set, parts.name);
+    return {set, variable};
+  }
+  if (!parts.place.empty()) {
+    const std::string_view array =
+        parts.is_element() ? parts.name.substr(0, parts.name.size() - 2) : parts.name;
+    if (without_offset(parts.place) != array) return alone(variable);
+    const std::uint32_t set = set_of("object", array, variable);
+    name(set, array);
+    return {set, variable};
+  }
+  if (!type.empty() && !classes_.empty() && classes_.contains(spec::without_templates(type))) {
+    const std::uint32_t set = set_of("static", type, variable);
+    name(set, fmt::format("static members of {}", type));
+    add_class(set, type);
+    return {set, variable};
+  }
+  // Memory without a name is known by its address, and that is used again.
+  if (without_generation(text) != text) return alone(variable);
+  const std::string_view whole = without_offset(parts.name);
+  const std::uint32_t set = set_of("object", whole, variable);
+  if (whole != text) name(set, whole);
+  return {set, variable};
+}
+
+/// By a hash: among a million sets, two that are taken for one have odds of one to 30 million.
+std::uint32_t SetRule::set_of(std::string_view kind, std::string_view key, std::uint32_t variable) {
+  const std::hash<std::string_view> hash;
+  const std::uint64_t identity = hash(key) ^ hash(kind) * 0x9E3779B97F4A7C15U;
+  const auto [at, is_new] = by_key_.try_emplace(identity, static_cast<std::uint32_t>(sets_.size()));
+  made_ = is_new ? at->second : kNoSet;
+  if (is_new) sets_.push_back({variable, 0});
+  return at->second;
+}
+
+SetRule::Details& SetRule::details_of(std::uint32_t set) {
+  if (sets_[set].details == 0) {
+    sets_[set].details = static_cast<std::uint32_t>(details_.size());
+    details_.emplace_back();
+  }
+  return details_[sets_[set].details];
+}
+
+/// The first name stays: also that of the variable that made the set.
+void SetRule::name(std::uint32_t set, std::string_view text) {
+  if (set != made_) return;
+  details_of(set).name = text;
+  made_ = kNoSet;
+}
+
+void SetRule::add_class(std::uint32_t set, std::string_view qualified) {
+  if (qualified.empty()) return;
+  const std::string bare = spec::without_templates(qualified);
+  const std::uint32_t word = words_->of(bare);
+  Details& details = details_of(set);
+  if (contains(details.classes, word)) return;
+  details.classes.push_back(word);
+  add(details.titles, word);
+  add(details.titles, words_->of(spec::simple_name(bare)));
+}
+
+std::string SetRule::name_of_set(std::uint32_t set, const Names& names) const {
+  const Set& known = sets_[set];
+  const std::string& name = details_[known.details].name;
+  return name.empty() ? std::string(names.variable(VarId(known.variable))) : name;
+}
+
+std::string SetRule::name_of_location(std::uint32_t location, const Names& names) const {
+  const auto container = container_names_.find(location);
+  return container != container_names_.end() ? container->second
+                                             : std::string(names.variable(VarId(location)));
+}
+
+std::vector<SetRule::Unmatched> SetRule::unmatched() const {
+  std::vector<Unmatched> result;
+  for (const Tracked& tracked : excluded_) {
+    if (!tracked.matched) result.push_back({"exclude", tracked.entry});
+  }
+  for (const Declared& declared : declared_) {
+    for (const Tracked& tracked : declared.entries) {
+      if (!tracked.matched) result.push_back({declared.name, tracked.entry});
+    }
+  }
+  return result;
+}
+
+}  // namespace syndrome::check::atomic_sets

@@ -1,0 +1,165 @@
+// Which atomic sets a variable belongs to, by its name.
+//
+// A set that the spec names has the variables that its entries match. When all its entries name
+// fields of one class, there is one such set for each object of the class. All else falls into the
+// sets that the default says: one for each location, one for all of them, or, by `class`,
+//
+//   Account::balance@5581c0   with the other fields of that object, also of its base classes
+//   std::vector…@5581c0       a container of the library is one location, in a set of its own
+//   table+24, table[]:table+24   the elements of a global array are locations of one set
+//   Account::count            static members of a class, once an object of it has been seen, are
+//   one all other names           a set by itself
+//
+// Recordings give such names (trace/capture_names.h); in other traces most are "all other names".
+// By `class`, atomic accesses do not count: a field that is atomic keeps itself consistent.
+
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/atomic_sets/matcher.h"
+#include "event/names.h"
+#include "spec/spec.h"
+
+namespace syndrome::check::atomic_sets {
+
+/// A variable's name taken apart. The parts point into it.
+struct VariableName {
+  explicit VariableName(std::string_view text);
+
+  std::string_view name;    // "bank::Account::balance", "table[]"
+  std::string_view object;  // "5581c0" or "accounts+16" of what is behind an @; else empty
+  std::string_view place;   // "table+24" of what is behind a colon; else empty
+
+  [[nodiscard]] bool is_element() const { return name.ends_with("[]"); }
+};
+
+/// What stands before the last part of a qualified name, "bank::Account"; empty when nothing does.
+[[nodiscard]] std::string_view class_of(std::string_view name);
+
+/// Words to numbers, the same for functions and for sets.
+class Words {
+ public:
+  [[nodiscard]] std::uint32_t of(std::string_view word);
+
+ private:
+  tsl::robin_map<std::string, std::uint32_t> numbers_;
+};
+
+struct SetRuleOptions {
+  const spec::Spec* spec = nullptr;  // outlives the rule; null: none
+  spec::DefaultSets otherwise = spec::DefaultSets::kClass;
+};
+
+class SetRule {
+ public:
+  /// `words` outlives it.
+  SetRule(const SetRuleOptions& options, Words& words);
+
+  struct Sets {
+    std::span<const Membership> in;
+    bool counts_atomics = true;
+  };
+  /// What it says of a variable, it says again: of a variable that it has seen, `names` may be any.
+  [[nodiscard]] Sets of(std::uint32_t variable, const Names& names) {
+    if (variable >= places_.size() || !places_[variable].known) [[unlikely]]
+      decide(variable, names);
+    const Place& place = places_[variable];
+    return {std::span(&memberships_[place.first], place.count), place.counts_atomics};
+  }
+
+  /// As reports call it: "S1", "S1 of 5581c0", "Account at 5581c0", "x".
+  [[nodiscard]] std::string name_of_set(std::uint32_t set, const Names& names) const;
+  [[nodiscard]] std::string name_of_location(std::uint32_t location, const Names& names) const;
+
+  /// Whether an object of the set is of this class, as far as is known; a word.
+  [[nodiscard]] bool has_class(std::uint32_t set, std::uint32_t word) const {
+    return contains(details_[sets_[set].details].classes, word);
+  }
+  /// Whether this word, in a unit's declaration, means the set: its name in the spec, or its class
+  /// with or without namespace.
+  [[nodiscard]] bool is_called(std::uint32_t set, std::uint32_t word) const {
+    return contains(details_[sets_[set].details].titles, word);
+  }
+
+  [[nodiscard]] std::size_t sets() const { return sets_.size(); }
+
+  /// Entries of the spec's sets and exclusions that no variable has matched.
+  struct Unmatched {
+    std::string list;
+    const spec::Entry* entry = nullptr;
+  };
+  [[nodiscard]] std::vector<Unmatched> unmatched() const;
+
+ private:
+  struct Place {
+    std::uint32_t first = 0;  // in memberships_
+    std::uint32_t count = 0;
+    bool known = false;
+    bool counts_atomics = true;
+  };
+  /// There may be as many as variables, and most have nothing to tell.
+  struct Set {
+    std::uint32_t variable = 0;  // whose name is the set's, when details have none
+    std::uint32_t details = 0;   // 0: none
+  };
+  struct Details {
+    std::string name;
+    std::vector<std::uint32_t> classes;  // words
+    std::vector<std::uint32_t> titles;   // words
+  };
+  struct Tracked {
+    const spec::Entry* entry = nullptr;
+    bool matched = false;
+  };
+  /// A set of the spec.
+  struct Declared {
+    std::string name;
+    std::vector<Tracked> entries;
+    bool of_objects = false;  // one for each object
+  };
+
+  static bool contains(const std::vector<std::uint32_t>& words, std::uint32_t word) {
+    for (const std::uint32_t each : words) {
+      if (each == word) return true;
+    }
+    return false;
+  }
+  static void add(std::vector<std::uint32_t>& words, std::uint32_t word) {
+    if (!contains(words, word)) words.push_back(word);
+  }
+  static bool matches(Tracked& tracked, const spec::TakenApart& name);
+  void decide(std::uint32_t variable, const Names& names);
+  [[nodiscard]] Membership by_default(std::uint32_t variable, std::string_view text,
+                                      const VariableName& parts);
+  [[nodiscard]] Membership alone(std::uint32_t variable);
+  [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key,
+                                     std::uint32_t variable);
+  [[nodiscard]] Details& details_of(std::uint32_t set);
+  void name(std::uint32_t set, std::string_view text);
+  void add_class(std::uint32_t set, std::string_view qualified);
+
+  SetRuleOptions options_;
+  Words* words_;
+  std::vector<Declared> declared_;
+  std::vector<Tracked> excluded_;
+  std::vector<Place> places_;  // by variable
+  std::vector<Membership> memberships_;
+  std::vector<Set> sets_;
+  static constexpr std::uint32_t kNoSet = SmallIndex::kNone;
+  std::uint32_t made_ = kNoSet;  // by the last call of set_of, and without a name
+  std::vector<Details> details_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> by_key_;    // hash of what identifies a set
+  tsl::robin_map<std::string, std::uint32_t> containers_;  // object -> its location
+  tsl::robin_map<std::uint32_t, std::string> container_names_;
+  tsl::robin_map<std::string, bool> classes_;  // of objects that were seen
+};
+
+}  // namespace syndrome::check::atomic_sets

@@ -1,0 +1,303 @@
+// Which unit of work an access belongs to: of the units that are open in its thread and declared on
+// the access's set, the outermost one.
+//
+// Units for all sets:
+//   blocks (begin … end); inner ones are part of the outermost anyway
+//   functions and blocks that [units] of the spec names
+//   `enter(unit)`: how a recording tells SYNDROME_UNIT()
+// Units for some sets, by the set's name or by the class of its objects:
+//   functions and blocks that [units.for] names
+//   `enter(unit S1,Account)`: SYNDROME_UNIT(S1, Account)
+// And by default, of the functions that are neither main, nor what a thread begins with, nor the
+// library's, nor named by [units] exclude:
+//   a member function, for the object that it is called for: the first of its class that is
+//     accessed while it runs (the trace does not say what `this` is)
+//   a function that accesses an object itself (or through the library), from that access on; static
+//     members are an object of their class
+//
+// A set that has found its unit stays with it until that is over.
+
+#pragma once
+
+#include <tsl/robin_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "check/analysis.h"
+#include "check/atomic_sets/matcher.h"
+#include "check/atomic_sets/sets.h"
+#include "event/names.h"
+#include "spec/spec.h"
+
+namespace syndrome::check::atomic_sets {
+
+/// What a label says of the functions and blocks that have it.
+struct UnitLabel {
+  bool known = false;
+  bool library = false;
+  bool never = false;               // no unit by default
+  bool annotation = false;          // of a unit, not a function
+  bool for_all = false;             // declared a unit for every set
+  std::vector<std::uint32_t> sets;  // words: declared a unit for these
+  std::uint32_t type = 0;           // word: the class of a member function; 0: none
+};
+
+/// Decides about labels, each once.
+class UnitRule {
+ public:
+  UnitRule(const spec::Spec* spec, Words& words);
+
+  /// The reference is good until the next call.
+  [[nodiscard]] const UnitLabel& of(std::uint32_t label, const Names& names) {
+    if (label >= labels_.size() || !labels_[label].known) [[unlikely]]
+      decide(label, names);
+    return labels_[label];
+  }
+
+  [[nodiscard]] std::vector<SetRule::Unmatched> unmatched() const;
+
+ private:
+  struct Tracked {
+    std::string_view list;
+    const spec::Entry* entry = nullptr;
+    std::uint32_t set = 0;  // word; 0: all
+    bool exclude = false;
+    bool matched = false;
+  };
+  void decide(std::uint32_t label, const Names& names);
+
+  Words* words_;
+  std::vector<Tracked> entries_;
+  std::vector<UnitLabel> labels_;
+};
+
+struct UnitOptions {
+  SetRuleOptions sets;
+  /// A thread goes on with the units in which it was forked.
+  bool span_threads = false;
+};
+
+/// Follows the functions and blocks of every thread, and tells a `Sink` (as Matcher is one) which
+/// unit begins, makes which access, and ends.
+template <class Sink>
+class UnitTracker : public EventHandlers {
+ public:
+  using UnitId = std::uint32_t;
+
+  /// `sink` outlives it.
+  UnitTracker(const UnitOptions& options, Sink& sink)
+      : sink_(&sink),
+        span_threads_(options.span_threads),
+        sets_(options.sets, words_),
+        units_(options.sets.spec, words_) {}
+
+  /// Of the events that come next.
+  void speak(const Names& names) { names_ = &names; }
+
+  [[nodiscard]] const SetRule& sets() const { return sets_; }
+  [[nodiscard]] const UnitRule& units() const { return units_; }
+
+  void on_access(const Event& e, EventNumber n) {
+    const SetRule::Sets sets = sets_.of(e.target, *names_);
+    if (!sets.counts_atomics && (e.order != MemoryOrder::kPlain || e.kind == EventKind::kRmw)) {
+      return;
+    }
+    Thread& thread = of(e.thread);
+    for (const Membership& where : sets.in) {
+      const UnitId unit = unit_of(thread, e.thread, where.set);
+      if (unit == kAlone) {
+        sink_->access_alone(e.thread, where, e.kind, {n, e.site});
+      } else {
+        sink_->access(unit, where, e.kind, {n, e.site});
+      }
+    }
+  }
+  void on_begin(const Event& e, EventNumber n) {
+    Frame& frame = push(of(e.thread), e, n);
+    frame.is_block = true;
+    frame.for_all = true;
+  }
+  void on_end(const Event& e, EventNumber) { pop(of(e.thread), true); }
+  void on_enter(const Event& e, EventNumber n) {
+    Thread& thread = of(e.thread);
+    const UnitLabel& label = units_.of(e.target, *names_);
+    const bool outermost = thread.own == 0;
+    EventNumber begin = n;
+    if (label.annotation && !thread.frames.empty()) {
+      // An annotated function is told by itself first: that is what people know it by.
+      const Frame& function = thread.frames.back();
+      const std::size_t around = thread.frames.size() > 1 && function.is_block ? 2 : 1;
+      const Frame& outer = thread.frames[thread.frames.size() - around];
+      if (outer.is_function && outer.site == e.site && n - outer.begin <= 3) begin = outer.begin;
+    }
+    Frame& frame = push(thread, e, begin);
+    frame.for_all = label.for_all;
+    frame.never =
+        label.never || label.library || label.annotation || (outermost && e.thread.value != 0);
+    frame.is_function = !label.annotation;
+    frame.is_own = frame.is_function && !label.library;
+    frame.type = label.type;
+    frame.label = e.target;
+    if (frame.is_own) ++thread.own;
+  }
+  void on_exit(const Event& e, EventNumber) { pop(of(e.thread), false); }
+  void on_fork(const Event& e, EventNumber) {
+    if (span_threads_) inherit(e.thread, e.child());
+  }
+  void on_join(const Event& e, EventNumber) { end_thread(of(e.child())); }
+  void on_thread_stop(const Event& e, EventNumber) { end_thread(of(e.thread)); }
+
+ private:
+  static constexpr UnitId kAlone = std::numeric_limits<UnitId>::max();
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+
+  struct Frame {
+    EventNumber begin = 0;
+    SiteId site;
+    std::uint32_t label = 0;
+    std::uint32_t type = 0;        // word
+    std::uint32_t self = kNobody;  // the set of the object that it is called for
+    UnitId unit = kAlone;          // when it has had an access
+    bool is_block = false;
+    bool is_function = false;
+    bool is_own = false;               // a function of the program
+    bool for_all = false;              // a unit for every set
+    bool never = false;                // no unit by default
+    bool inherited = false;            // of the thread that forked this one
+    std::vector<std::uint32_t> owned;  // sets that have found their unit here
+  };
+  struct Thread {
+    std::vector<Frame> frames;  // outermost first
+    std::size_t own = 0;        // frames that are the program's functions, not inherited
+    tsl::robin_map<std::uint32_t, std::uint32_t> owner;  // set -> frame
+  };
+
+  Thread& of(ThreadId thread) {
+    if (thread.index() >= threads_.size()) [[unlikely]]
+      threads_.resize(thread.index() + 1);
+    return threads_[thread.index()];
+  }
+
+  static Frame& push(Thread& thread, const Event& e, EventNumber n) {
+    Frame& frame = thread.frames.emplace_back();
+    frame.begin = n;
+    frame.site = e.site;
+    return frame;
+  }
+
+  /// Ends the innermost block or function. What is not the innermost of all is one of two that
+  /// overlap.
+  void pop(Thread& thread, bool block) {
+    std::size_t at = thread.frames.size();
+    while (at > 0 && (thread.frames[at - 1].is_block != block || thread.frames[at - 1].inherited)) {
+      --at;
+    }
+    if (at == 0) return;
+    remove(thread, at - 1);
+  }
+
+  void remove(Thread& thread, std::size_t at) {
+    Frame& frame = thread.frames[at];
+    for (const std::uint32_t set : frame.owned) thread.owner.erase(set);
+    if (frame.unit != kAlone) release(frame.unit);
+    if (frame.is_own && !frame.inherited) --thread.own;
+    if (at + 1 == thread.frames.size()) {
+      thread.frames.pop_back();
+      return;
+    }
+    thread.frames.erase(thread.frames.begin() + static_cast<std::ptrdiff_t>(at));
+    for (std::size_t i = at; i < thread.frames.size(); ++i) {
+      for (const std::uint32_t set : thread.frames[i].owned) {
+        thread.owner[set] = static_cast<std::uint32_t>(i);
+      }
+    }
+  }
+
+  void end_thread(Thread& thread) {
+    while (!thread.frames.empty()) remove(thread, thread.frames.size() - 1);
+  }
+
+  UnitId unit_of(Thread& thread, ThreadId id, std::uint32_t set) {
+    if (thread.frames.empty()) return kAlone;
+    if (thread.frames.front().for_all) [[likely]]
+      return open(thread.frames.front(), id);
+    const auto known = thread.owner.find(set);
+    if (known != thread.owner.end()) return thread.frames[known->second].unit;
+    const std::uint32_t at = find_unit(thread, set);
+    if (at == kNobody) return kAlone;
+    Frame& frame = thread.frames[at];
+    thread.owner[set] = at;
+    frame.owned.push_back(set);
+    return open(frame, id);
+  }
+
+  std::uint32_t find_unit(Thread& thread, std::uint32_t set) {
+    std::size_t innermost = thread.frames.size();
+    while (innermost > 0 && !thread.frames[innermost - 1].is_own) --innermost;
+    for (std::size_t i = 0; i < thread.frames.size(); ++i) {
+      Frame& frame = thread.frames[i];
+      bool covers = frame.for_all || (!frame.is_block && is_declared(frame, set));
+      if (!covers && !frame.is_block && !frame.never && frame.is_own) {
+        const bool member = frame.type != 0 && (frame.self == kNobody || frame.self == set) &&
+                            sets_.has_class(set, frame.type);
+        if (member) frame.self = set;
+        covers = member || i + 1 == innermost;
+      }
+      if (covers) return static_cast<std::uint32_t>(i);
+    }
+    return kNobody;
+  }
+
+  bool is_declared(const Frame& frame, std::uint32_t set) {
+    for (const std::uint32_t word : units_.of(frame.label, *names_).sets) {
+      if (sets_.is_called(set, word)) return true;
+    }
+    return false;
+  }
+
+  UnitId open(Frame& frame, ThreadId thread) {
+    if (frame.unit == kAlone) [[unlikely]] {
+      frame.unit = sink_->open({frame.begin, thread});
+      if (frame.unit >= users_.size()) users_.resize(frame.unit + 1);
+      users_[frame.unit] = 1;
+    }
+    return frame.unit;
+  }
+  void release(UnitId unit) {
+    if (--users_[unit] == 0) sink_->close(unit);
+  }
+
+  void inherit(ThreadId parent, ThreadId child) {
+    Thread& heir = of(child);  // before a reference to the parent is taken
+    Thread& thread = of(parent);
+    if (!heir.frames.empty()) return;
+    for (Frame& frame : thread.frames) {
+      const bool declared = !frame.is_block && !units_.of(frame.label, *names_).sets.empty();
+      if (!frame.for_all && !declared && frame.owned.empty()) continue;
+      (void)open(frame, parent);
+      ++users_[frame.unit];
+      Frame& copy = heir.frames.emplace_back(frame);
+      copy.inherited = true;
+      copy.never = true;
+      for (const std::uint32_t set : copy.owned) {
+        heir.owner[set] = static_cast<std::uint32_t>(heir.frames.size() - 1);
+      }
+    }
+  }
+
+  Sink* sink_;
+  const Names* names_ = nullptr;
+  bool span_threads_;
+  Words words_;
+  SetRule sets_;
+  UnitRule units_;
+  std::vector<Thread> threads_;
+  std::vector<std::uint32_t> users_;  // by unit: threads that are in it
+};
+
+}  // namespace syndrome::check::atomic_sets

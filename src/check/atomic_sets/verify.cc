@@ -1,0 +1,122 @@
+#include "check/atomic_sets/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "check/patterns.h"
+
+namespace syndrome::check::atomic_sets {
+namespace {
+
+std::vector<EventNumber> events_of(std::span<const Finding> findings) {
+  std::vector<EventNumber> numbers;
+  for (const Finding& finding : findings) {
+    numbers.insert(numbers.end(), finding.events.begin(), finding.events.end());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Verifier::Verifier(std::span<const Finding> findings, const UnitOptions& options)
+    : units_(options), witnesses_(events_of(findings)) {
+  for (const Finding& finding : findings) {
+    for (const EventNumber unit : finding.units) unit_of_.try_emplace(unit);
+  }
+}
+
+void Verifier::take(const Batch& batch, const Names& names) {
+  EventNumber number = batch.first;
+  for (const Event& event : batch.events) {
+    if (satisfied()) return;
+    if ((event.flags & kDropped) == 0) {
+      const bool wanted = witnesses_.take(event, number);
+      const std::span<const UnitsByDefinition::Assigned> accesses =
+          units_.take(event, number, names);
+      if (wanted) {
+        Seen& seen = seen_[number];
+        seen.kind = event.kind;
+        for (const auto& access : accesses) {
+          seen.in.push_back({units_.sets().name_of_set(access.where.set, names),
+                             units_.sets().name_of_location(access.where.location, names),
+                             access.unit});
+        }
+      }
+      const auto unit = unit_of_.find(number);
+      if (unit != unit_of_.end()) {
+        unit->second.begin = event;
+        unit->second.seen = true;
+        // An access alone is its own unit, and over at once.
+        unit->second.open = target_space(event.kind) == Space::kLabel;
+        open_ += unit->second.open ? 1 : 0;
+      }
+      for (const EventNumber begin : units_.ended()) {
+        const auto over = unit_of_.find(begin);
+        if (over == unit_of_.end() || !over->second.open) continue;
+        over->second.open = false;
+        over->second.end = number;
+        --open_;
+      }
+    }
+    ++number;
+  }
+}
+
+const Verifier::Seen::In* Verifier::find(EventNumber event, const std::string& set) const {
+  const auto seen = seen_.find(event);
+  if (seen == seen_.end()) return nullptr;
+  const auto in = std::ranges::find(seen->second.in, set, &Seen::In::set);
+  return in == seen->second.in.end() ? nullptr : &*in;
+}
+
+std::optional<std::string> Verifier::reject(const Finding& finding) const {
+  if (finding.pattern < 1 || finding.pattern > kPatternCount) return "there is no such pattern";
+  const Pattern& wanted = pattern(finding.pattern);
+  if (finding.events.size() != wanted.length ||
+      finding.locations.size() != (wanted.two_locations() ? 2 : 1) || finding.units.size() != 2) {
+    return "not as many events, locations or units as the pattern has";
+  }
+  if (wanted.two_locations() && finding.locations[0] == finding.locations[1]) {
+    return "the two locations are one";
+  }
+  std::array<std::optional<ThreadId>, 2> threads;
+  EventNumber last = 0;
+  for (std::size_t i = 0; i < finding.events.size(); ++i) {
+    const EventNumber event = finding.events[i];
+    const Step& step = wanted.steps[i];
+    if (event <= last) return fmt::format("event {} does not come after {}", event, last);
+    last = event;
+    const Seen::In* const in = find(event, finding.set);
+    if (in == nullptr) return fmt::format("event {} is no access to {}", event, finding.set);
+    if (!matches(step, seen_.at(event).kind)) {
+      return fmt::format("event {} is no {}", event, step.write ? "write" : "read");
+    }
+    if (in->location != finding.locations[step.second ? 1 : 0]) {
+      return fmt::format("event {} is at {}", event, in->location);
+    }
+    if (in->unit.begin != finding.units[step.other ? 1 : 0]) {
+      return fmt::format("event {} is of the unit that begins at {}", event, in->unit.begin);
+    }
+    threads[step.other ? 1 : 0] = in->unit.thread;
+  }
+  if (threads[0] == threads[1]) return "the two units are of one thread";
+  return std::nullopt;
+}
+
+void Verifier::add_witnesses(Finding& finding) const {
+  witnesses_.add_to(finding, finding.events);
+  for (Witness& witness : finding.witnesses) {
+    witness.block = 0;
+    witness.block_end = 0;
+    const Seen::In* const in = find(witness.number, finding.set);
+    if (in == nullptr || in->unit.begin == witness.number) continue;
+    const auto unit = unit_of_.find(in->unit.begin);
+    if (unit == unit_of_.end() || !unit->second.seen) continue;
+    witness.block = in->unit.begin;
+    witness.block_begin = unit->second.begin;
+    witness.block_end = unit->second.end;
+  }
+}
+
+}  // namespace syndrome::check::atomic_sets

@@ -1,0 +1,104 @@
+#include "report/pattern_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "check/patterns.h"
+#include "report/details.h"
+#include "report/words.h"
+
+namespace syndrome::report {
+namespace {
+
+using check::atomic_sets::Pattern;
+using check::atomic_sets::Step;
+
+const Pattern& pattern_of(const Finding& finding) {
+  return check::atomic_sets::pattern(finding.pattern);
+}
+
+const std::string& location_of(const Finding& finding, const Step& step) {
+  return finding.locations[step.second ? 1 : 0];
+}
+
+/// A location without the object that it is in.
+std::string_view field_of(std::string_view location) {
+  return location.substr(0, location.find('@'));
+}
+
+std::string where(const Site& site) {
+  const std::string place = short_text(own_place(site));
+  return place.empty() ? fmt::format("(event {})", site.event)
+                       : fmt::format("(event {}, {})", site.event, place);
+}
+
+std::string unit_words(const Finding& finding, const Site& site) {
+  return site.block == 0 ? "outside of units" : "in " + transaction_words(finding, site);
+}
+
+}  // namespace
+
+bool is_pattern(const Finding& finding) {
+  if (finding.rule != "pattern" || finding.pattern < 1 ||
+      finding.pattern > check::atomic_sets::kPatternCount) {
+    return false;
+  }
+  const Pattern& pattern = pattern_of(finding);
+  return finding.events.size() == pattern.length &&
+         finding.locations.size() == (pattern.two_locations() ? 2 : 1) &&
+         finding.units.size() == 2 && std::ranges::all_of(finding.events, [&](EventNumber event) {
+           return finding.site_at(event) != nullptr;
+         });
+}
+
+std::string pattern_headline(const Finding& finding) {
+  std::string text = fmt::format("{} of {}", pattern_of(finding).title, finding.locations[0]);
+  if (finding.locations.size() == 2) text += " and " + finding.locations[1];
+  return text;
+}
+
+std::string pattern_words(const Finding& finding) {
+  const Pattern& pattern = pattern_of(finding);
+  std::string text;
+  for (std::size_t i = 0; i < pattern.length; ++i) {
+    const Step& step = pattern.steps[i];
+    const Site& site = *finding.site_at(finding.events[i]);
+    const bool same =
+        i > 0 && location_of(finding, step) == location_of(finding, pattern.steps[i - 1]);
+    const bool told =
+        std::ranges::any_of(std::span(pattern.steps).first(i),
+                            [&](const Step& before) { return before.other == step.other; });
+    text += i == 0 ? "" : ", then ";
+    text += fmt::format("{} {} {}", thread_words(site.thread),
+                        same ? says_it(site.op) : says(site.op, location_of(finding, step)),
+                        where(site));
+    if (!told) text += " " + unit_words(finding, site);
+  }
+  return text;
+}
+
+std::string pattern_meaning(const Finding& finding) {
+  std::string text(pattern_of(finding).meaning);
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+std::string pattern_group(const Finding& finding) {
+  std::string key;
+  std::vector<std::string_view> fields;
+  for (const std::string& location : finding.locations) fields.push_back(field_of(location));
+  std::ranges::sort(fields);
+  for (const std::string_view field : fields) key += fmt::format("{}\n", field);
+  std::vector<std::string> units;
+  for (const EventNumber unit : finding.units) {
+    const Block* const block = finding.block_at(unit);
+    units.push_back(block == nullptr ? "" : block->label);
+  }
+  std::ranges::sort(units);
+  for (const std::string& unit : units) key += fmt::format("{}\n", unit);
+  return key;
+}
+
+}  // namespace syndrome::report

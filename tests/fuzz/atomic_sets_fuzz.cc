@@ -1,0 +1,26 @@
+// Compares the check `atomic-sets` with its definition on random traces, for as long as it is told:
+// atomic_sets_fuzz [COUNT [SEED]].
+
+#include "check/atomic_sets/differential.h"
+#include "fuzz/fuzz_main.h"
+
+namespace {
+
+std::optional<std::string> compare(std::uint64_t first, std::uint64_t count, std::uint64_t* found,
+                                   const std::function<void(std::uint64_t)>& progress) {
+  syndrome::check::atomic_sets::Tally tally;
+  auto disagreement = syndrome::check::atomic_sets::first_disagreement(first, count, &tally,
+                                                                       [&](std::uint64_t done) {
+                                                                         *found = tally.violated;
+                                                                         progress(done);
+                                                                       });
+  *found = tally.violated;
+  return disagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return syndrome::fuzz::fuzz_main(argc, argv, "atomic_sets_fuzz", 200'000,
+                                   "units, patterns, check and verifier", "violate", compare);
+}
