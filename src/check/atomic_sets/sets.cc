@@ -68,9 +68,10 @@ std::string_view container_of(std::string_view field) {
   return found == kContainers.end() ? std::string_view() : found->second;
 }
 
-std::string_view type_before_star(std::string_view text) {
-  if (text.starts_with("re:")) return {};
-  return class_of(text);
+/// "balance" of "bank::Account::balance".
+std::string_view last_word(std::string_view name) {
+  const std::string_view type = class_of(name);
+  return type.empty() ? name.substr(name.starts_with("::") ? 2 : 0) : name.substr(type.size() + 2);
 }
 
 }  // namespace
@@ -100,29 +101,57 @@ std::uint32_t Words::of(std::string_view word) {
 }
 
 SetRule::SetRule(const SetRuleOptions& options, Words& words)
-    : options_(options), words_(&words), details_(1) {
+    : options_(options), words_(&words), declared_(1), details_(1) {
   if (options.spec == nullptr) return;
-  for (const spec::Entry& entry : options.spec->excluded_locations) {
-    excluded_.push_back({&entry, false});
-  }
+  for (const spec::Entry& entry : options.spec->excluded_locations) track(entry, kExcluded);
   for (const spec::NamedList& list : options.spec->atomic_sets) {
-    Declared& declared = declared_.emplace_back();
-    declared.name = list.name;
-    declared.of_objects = !list.entries.empty();
-    std::string_view one;
+    bool one_class = !list.entries.empty();
+    std::string_view first;
     for (const spec::Entry& entry : list.entries) {
-      declared.entries.push_back({&entry, false});
-      const std::string_view type = type_before_star(entry.pattern.text());
-      if (one.empty()) one = type;
-      declared.of_objects &= !type.empty() && type == one;
+      track(entry, static_cast<std::uint32_t>(declared_.size()));
+      const std::string_view type =
+          entry.pattern.is_regex() ? std::string_view() : class_of(entry.pattern.text());
+      if (first.empty()) first = type;
+      one_class &= !type.empty() && type == first;
     }
+    declared_.push_back({list.name, one_class});
   }
 }
 
-bool SetRule::matches(Tracked& tracked, const spec::TakenApart& name) {
-  const bool found = tracked.entry->pattern.matches(name);
-  tracked.matched |= found;
-  return found;
+void SetRule::track(const spec::Entry& entry, std::uint32_t of) {
+  const auto position = static_cast<std::uint32_t>(entries_.size());
+  entries_.push_back({&entry, of, false});
+  const std::string_view text = entry.pattern.text();
+  if (entry.pattern.is_regex() || text.find_first_of("*<(") != std::string_view::npos) {
+    others_.push_back(position);
+  } else {
+    by_word_[std::string(last_word(text))].push_back(position);
+  }
+}
+
+/// What the spec says of a variable, ascending, each once.
+std::vector<std::uint32_t> SetRule::declared_for(std::string_view text, const VariableName& parts) {
+  std::vector<std::uint32_t> result;
+  if (entries_.empty()) return result;
+  const spec::TakenApart taken(std::vector<std::string_view>{parts.name, text});
+  const auto attempt = [&](const std::vector<std::uint32_t>& positions) {
+    for (const std::uint32_t position : positions) {
+      Tracked& tracked = entries_[position];
+      if (!tracked.entry->pattern.matches(taken)) continue;
+      tracked.matched = true;
+      result.push_back(tracked.of);
+    }
+  };
+  // Every entry that may match is tried, because each wants to know whether it matches anything.
+  attempt(others_);
+  for (const std::string_view form : {parts.name, text}) {
+    const auto found = by_word_.find(std::string(last_word(form)));
+    if (found != by_word_.end()) attempt(found->second);
+  }
+  std::ranges::sort(result);
+  const auto rest = std::ranges::unique(result);
+  result.erase(rest.begin(), rest.end());
+  return result;
 }
 
 void SetRule::decide(std::uint32_t variable, const Names& names) {
@@ -134,17 +163,11 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
   Place place;
   place.known = true;
   place.first = static_cast<std::uint32_t>(memberships_.size());
-  // With the object and without.
-  std::vector<std::string_view> forms;
-  if (!declared_.empty() || !excluded_.empty()) forms = {parts.name, text};
-  const spec::TakenApart taken(forms);
-  // Every entry is tried, because each wants to know whether it matches anything.
-  bool excluded = false;
-  for (Tracked& tracked : excluded_) excluded |= matches(tracked, taken);
-  for (Declared& declared : declared_) {
-    bool in = false;
-    for (Tracked& tracked : declared.entries) in |= matches(tracked, taken);
-    if (!in || excluded) continue;
+  const std::vector<std::uint32_t> said = declared_for(text, parts);
+  const bool excluded = !said.empty() && said.front() == kExcluded;
+  for (const std::uint32_t number : said) {
+    if (excluded) break;
+    const Declared& declared = declared_[number];
     const bool of_object = declared.of_objects && !parts.object.empty();
     const std::uint32_t set = set_of(
         "declared", of_object ? fmt::format("{} {}", declared.name, parts.object) : declared.name,
@@ -154,7 +177,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
     if (!parts.object.empty()) add_class(set, class_of(parts.name));
     memberships_.push_back({set, variable});
   }
-  if (!excluded && memberships_.size() == place.first) {
+  if (said.empty()) {
     place.counts_atomics = options_.otherwise != spec::DefaultSets::kClass;
     memberships_.push_back(by_default(variable, text, parts));
   }
@@ -278,13 +301,10 @@ std::string SetRule::name_of_location(std::uint32_t location, const Names& names
 
 std::vector<SetRule::Unmatched> SetRule::unmatched() const {
   std::vector<Unmatched> result;
-  for (const Tracked& tracked : excluded_) {
-    if (!tracked.matched) result.push_back({"exclude", tracked.entry});
-  }
-  for (const Declared& declared : declared_) {
-    for (const Tracked& tracked : declared.entries) {
-      if (!tracked.matched) result.push_back({declared.name, tracked.entry});
-    }
+  for (const Tracked& tracked : entries_) {
+    if (tracked.matched) continue;
+    const bool excluded = tracked.of == kExcluded;
+    result.push_back({excluded ? "exclude" : declared_[tracked.of].name, tracked.entry});
   }
   return result;
 }

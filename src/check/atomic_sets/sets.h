@@ -115,14 +115,15 @@ class SetRule {
     std::vector<std::uint32_t> classes;  // words
     std::vector<std::uint32_t> titles;   // words
   };
+  static constexpr std::uint32_t kExcluded = 0;  // instead of a set of the spec
   struct Tracked {
     const spec::Entry* entry = nullptr;
+    std::uint32_t of = kExcluded;  // in declared_
     bool matched = false;
   };
   /// A set of the spec.
   struct Declared {
     std::string name;
-    std::vector<Tracked> entries;
     bool of_objects = false;  // one for each object
   };
 
@@ -135,7 +136,9 @@ class SetRule {
   static void add(std::vector<std::uint32_t>& words, std::uint32_t word) {
     if (!contains(words, word)) words.push_back(word);
   }
-  static bool matches(Tracked& tracked, const spec::TakenApart& name);
+  void track(const spec::Entry& entry, std::uint32_t of);
+  [[nodiscard]] std::vector<std::uint32_t> declared_for(std::string_view text,
+                                                        const VariableName& parts);
   void decide(std::uint32_t variable, const Names& names);
   [[nodiscard]] Membership by_default(std::uint32_t variable, std::string_view text,
                                       const VariableName& parts);
@@ -148,9 +151,12 @@ class SetRule {
 
   SetRuleOptions options_;
   Words* words_;
-  std::vector<Declared> declared_;
-  std::vector<Tracked> excluded_;
-  std::vector<Place> places_;  // by variable
+  std::vector<Declared> declared_;  // the first is kExcluded
+  std::vector<Tracked> entries_;
+  /// There may be as many entries as variables: those that end in a plain word, by that word.
+  tsl::robin_map<std::string, std::vector<std::uint32_t>> by_word_;
+  std::vector<std::uint32_t> others_;  // the other entries
+  std::vector<Place> places_;          // by variable
   std::vector<Membership> memberships_;
   std::vector<Set> sets_;
   static constexpr std::uint32_t kNoSet = SmallIndex::kNone;
