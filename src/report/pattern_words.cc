@@ -19,13 +19,13 @@ const Pattern& pattern_of(const Finding& finding) {
   return check::atomic_sets::pattern(finding.pattern);
 }
 
-const std::string& location_of(const Finding& finding, const Step& step) {
-  return finding.locations[step.second ? 1 : 0];
-}
-
-/// A location without the object that it is in.
+/// A location without the object that it is in: that is told with the set.
 std::string_view field_of(std::string_view location) {
   return location.substr(0, location.find('@'));
+}
+
+std::string_view location_of(const Finding& finding, const Step& step) {
+  return field_of(finding.locations[step.second ? 1 : 0]);
 }
 
 std::string where(const Site& site) {
@@ -54,8 +54,9 @@ bool is_pattern(const Finding& finding) {
 }
 
 std::string pattern_headline(const Finding& finding) {
-  std::string text = fmt::format("{} of {}", pattern_of(finding).title, finding.locations[0]);
-  if (finding.locations.size() == 2) text += " and " + finding.locations[1];
+  std::string text =
+      fmt::format("{} of {}", pattern_of(finding).title, field_of(finding.locations[0]));
+  if (finding.locations.size() == 2) text += fmt::format(" and {}", field_of(finding.locations[1]));
   return text;
 }
 

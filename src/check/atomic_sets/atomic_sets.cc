@@ -124,7 +124,7 @@ class AtomicSets final : public Check {
         finding.events.push_back(match.events[i].number);
       }
       finding.event = finding.events.back();
-      finding.set = tracker_.sets().name_of_set(match.set, names);
+      finding.set = tracker_.sets().name_of_set({match.set, match.first}, names);
       finding.locations.push_back(tracker_.sets().name_of_location(match.first, names));
       if (found.two_locations()) {
         finding.locations.push_back(tracker_.sets().name_of_location(match.second, names));

@@ -149,7 +149,7 @@ std::string words_of(const Violation& violation) {
 Finding finding_of(const Match& match, const SetRule& sets, const Names& names) {
   Finding finding;
   finding.pattern = match.pattern;
-  finding.set = sets.name_of_set(match.set, names);
+  finding.set = sets.name_of_set({match.set, match.first}, names);
   finding.locations.push_back(sets.name_of_location(match.first, names));
   if (match.first != match.second) {
     finding.locations.push_back(sets.name_of_location(match.second, names));

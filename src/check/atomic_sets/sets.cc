@@ -68,6 +68,20 @@ std::string_view container_of(std::string_view field) {
   return found == kContainers.end() ? std::string_view() : found->second;
 }
 
+/// "std::vector at 5581c0"
+std::string container_name(const VariableName& parts) {
+  const std::string_view known = container_of(parts.name);
+  return fmt::format("{} at {}", known.empty() ? spec::without_templates(parts.name) : known,
+                     parts.object);
+}
+
+/// The global array that an element belongs to, "table" of "table[]:table+24"; empty: not known.
+std::string_view array_of(const VariableName& parts) {
+  const std::string_view name =
+      parts.is_element() ? parts.name.substr(0, parts.name.size() - 2) : parts.name;
+  return without_offset(parts.place) == name ? name : std::string_view();
+}
+
 /// "balance" of "bank::Account::balance".
 std::string_view last_word(std::string_view name) {
   const std::string_view type = class_of(name);
@@ -170,9 +184,9 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
     const Declared& declared = declared_[number];
     const bool of_object = declared.of_objects && !parts.object.empty();
     const std::uint32_t set = set_of(
-        "declared", of_object ? fmt::format("{} {}", declared.name, parts.object) : declared.name,
-        variable);
-    name(set, of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name);
+        "declared", of_object ? fmt::format("{} {}", declared.name, parts.object) : declared.name);
+    details_of(set).name =
+        of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name;
     add(details_of(set).titles, words_->of(declared.name));
     if (!parts.object.empty()) add_class(set, class_of(parts.name));
     memberships_.push_back({set, variable});
@@ -188,7 +202,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
 }
 
 Membership SetRule::alone(std::uint32_t variable) {
-  sets_.push_back({variable, 0});
+  sets_.emplace_back();
   return {static_cast<std::uint32_t>(sets_.size() - 1), variable};
 }
 
@@ -197,8 +211,8 @@ Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
   const std::string_view type = class_of(parts.name);
   switch (options_.otherwise) {
     case spec::DefaultSets::kAll: {
-      const std::uint32_t set = set_of("all", "", variable);
-      name(set, "all");
+      const std::uint32_t set = set_of("all", "");
+      details_of(set).name = "all";
       return {set, variable};
     }
     case spec::DefaultSets::kEach: {
@@ -211,53 +225,37 @@ Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
   if (!parts.object.empty()) {
     // The elements of an array in an object: where the object begins is not known.
     if (parts.is_element()) return alone(variable);
-    const std::uint32_t set = set_of("object", parts.object, variable);
+    const std::uint32_t set = set_of("object", parts.object);
     if (of_library(parts.name)) {
-      const std::string_view container = container_of(parts.name);
-      const std::string shown = fmt::format(
-          "{} at {}", container.empty() ? spec::without_templates(parts.name) : container,
-          parts.object);
-      name(set, shown);
-      const auto [at, is_new] = containers_.try_emplace(std::string(parts.object), variable);
-      if (is_new) container_names_.emplace(variable, shown);
-      return {set, at->second};
+      return {set, containers_.try_emplace(std::string(parts.object), variable).first->second};
     }
     classes_[spec::without_templates(type)] = true;
-    name(set, fmt::format("{} at {}", type.empty() ? parts.name : type, parts.object));
     // What has no field in its name is an object as a whole.
     add_class(set, type);
     add_class(set, parts.name);
     return {set, variable};
   }
   if (!parts.place.empty()) {
-    const std::string_view array =
-        parts.is_element() ? parts.name.substr(0, parts.name.size() - 2) : parts.name;
-    if (without_offset(parts.place) != array) return alone(variable);
-    const std::uint32_t set = set_of("object", array, variable);
-    name(set, array);
-    return {set, variable};
+    const std::string_view array = array_of(parts);
+    return array.empty() ? alone(variable) : Membership{set_of("object", array), variable};
   }
   if (!type.empty() && !classes_.empty() && classes_.contains(spec::without_templates(type))) {
-    const std::uint32_t set = set_of("static", type, variable);
-    name(set, fmt::format("static members of {}", type));
+    const std::uint32_t set = set_of("static", type);
+    details_of(set).name = fmt::format("static members of {}", type);
     add_class(set, type);
     return {set, variable};
   }
   // Memory without a name is known by its address, and that is used again.
   if (without_generation(text) != text) return alone(variable);
-  const std::string_view whole = without_offset(parts.name);
-  const std::uint32_t set = set_of("object", whole, variable);
-  if (whole != text) name(set, whole);
-  return {set, variable};
+  return {set_of("object", without_offset(parts.name)), variable};
 }
 
 /// By a hash: among a million sets, two that are taken for one have odds of one to 30 million.
-std::uint32_t SetRule::set_of(std::string_view kind, std::string_view key, std::uint32_t variable) {
+std::uint32_t SetRule::set_of(std::string_view kind, std::string_view key) {
   const std::hash<std::string_view> hash;
   const std::uint64_t identity = hash(key) ^ hash(kind) * 0x9E3779B97F4A7C15U;
   const auto [at, is_new] = by_key_.try_emplace(identity, static_cast<std::uint32_t>(sets_.size()));
-  made_ = is_new ? at->second : kNoSet;
-  if (is_new) sets_.push_back({variable, 0});
+  if (is_new) sets_.emplace_back();
   return at->second;
 }
 
@@ -267,13 +265,6 @@ SetRule::Details& SetRule::details_of(std::uint32_t set) {
     details_.emplace_back();
   }
   return details_[sets_[set].details];
-}
-
-/// The first name stays: also that of the variable that made the set.
-void SetRule::name(std::uint32_t set, std::string_view text) {
-  if (set != made_) return;
-  details_of(set).name = text;
-  made_ = kNoSet;
 }
 
 void SetRule::add_class(std::uint32_t set, std::string_view qualified) {
@@ -287,16 +278,31 @@ void SetRule::add_class(std::uint32_t set, std::string_view qualified) {
   add(details.titles, words_->of(spec::simple_name(bare)));
 }
 
-std::string SetRule::name_of_set(std::uint32_t set, const Names& names) const {
-  const Set& known = sets_[set];
-  const std::string& name = details_[known.details].name;
-  return name.empty() ? std::string(names.variable(VarId(known.variable))) : name;
+std::string SetRule::name_of_set(Membership where, const Names& names) const {
+  const std::string& name = details_[sets_[where.set].details].name;
+  if (!name.empty()) return name;
+  const std::string_view text = names.variable(VarId(where.location));
+  if (options_.otherwise == spec::DefaultSets::kEach) return std::string(text);
+  const VariableName parts(text);
+  if (!parts.object.empty()) {
+    if (parts.is_element()) return std::string(text);
+    if (of_library(parts.name)) return container_name(parts);
+    const std::string_view type = class_of(parts.name);
+    return fmt::format("{} at {}", type.empty() ? parts.name : type, parts.object);
+  }
+  if (!parts.place.empty()) {
+    const std::string_view array = array_of(parts);
+    return std::string(array.empty() ? text : array);
+  }
+  return std::string(without_generation(text) != text ? text : without_offset(parts.name));
 }
 
 std::string SetRule::name_of_location(std::uint32_t location, const Names& names) const {
-  const auto container = container_names_.find(location);
-  return container != container_names_.end() ? container->second
-                                             : std::string(names.variable(VarId(location)));
+  const std::string_view text = names.variable(VarId(location));
+  const VariableName parts(text);
+  const auto container = containers_.find(std::string(parts.object));
+  return container != containers_.end() && container->second == location ? container_name(parts)
+                                                                         : std::string(text);
 }
 
 std::vector<SetRule::Unmatched> SetRule::unmatched() const {

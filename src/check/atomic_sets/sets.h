@@ -75,8 +75,9 @@ class SetRule {
     return {std::span(&memberships_[place.first], place.count), place.counts_atomics};
   }
 
-  /// As reports call it: "S1", "S1 of 5581c0", "Account at 5581c0", "x".
-  [[nodiscard]] std::string name_of_set(std::uint32_t set, const Names& names) const;
+  /// As reports call it: "S1", "S1 of 5581c0", "x"; "Account at 5581c0" by the class that has this
+  /// location of it.
+  [[nodiscard]] std::string name_of_set(Membership where, const Names& names) const;
   [[nodiscard]] std::string name_of_location(std::uint32_t location, const Names& names) const;
 
   /// Whether an object of the set is of this class, as far as is known; a word.
@@ -107,11 +108,10 @@ class SetRule {
   };
   /// There may be as many as variables, and most have nothing to tell.
   struct Set {
-    std::uint32_t variable = 0;  // whose name is the set's, when details have none
-    std::uint32_t details = 0;   // 0: none
+    std::uint32_t details = 0;  // 0: none
   };
   struct Details {
-    std::string name;
+    std::string name;                    // empty: that of its locations
     std::vector<std::uint32_t> classes;  // words
     std::vector<std::uint32_t> titles;   // words
   };
@@ -143,10 +143,8 @@ class SetRule {
   [[nodiscard]] Membership by_default(std::uint32_t variable, std::string_view text,
                                       const VariableName& parts);
   [[nodiscard]] Membership alone(std::uint32_t variable);
-  [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key,
-                                     std::uint32_t variable);
+  [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key);
   [[nodiscard]] Details& details_of(std::uint32_t set);
-  void name(std::uint32_t set, std::string_view text);
   void add_class(std::uint32_t set, std::string_view qualified);
 
   SetRuleOptions options_;
@@ -159,13 +157,10 @@ class SetRule {
   std::vector<Place> places_;          // by variable
   std::vector<Membership> memberships_;
   std::vector<Set> sets_;
-  static constexpr std::uint32_t kNoSet = SmallIndex::kNone;
-  std::uint32_t made_ = kNoSet;  // by the last call of set_of, and without a name
   std::vector<Details> details_;
   tsl::robin_map<std::uint64_t, std::uint32_t> by_key_;    // hash of what identifies a set
   tsl::robin_map<std::string, std::uint32_t> containers_;  // object -> its location
-  tsl::robin_map<std::uint32_t, std::string> container_names_;
-  tsl::robin_map<std::string, bool> classes_;  // of objects that were seen
+  tsl::robin_map<std::string, bool> classes_;              // of objects that were seen
 };
 
 }  // namespace syndrome::check::atomic_sets

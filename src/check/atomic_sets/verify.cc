@@ -38,7 +38,7 @@ void Verifier::take(const Batch& batch, const Names& names) {
         Seen& seen = seen_[number];
         seen.kind = event.kind;
         for (const auto& access : accesses) {
-          seen.in.push_back({units_.sets().name_of_set(access.where.set, names),
+          seen.in.push_back({access.where.set, units_.sets().name_of_set(access.where, names),
                              units_.sets().name_of_location(access.where.location, names),
                              access.unit});
         }
@@ -63,10 +63,14 @@ void Verifier::take(const Batch& batch, const Names& names) {
   }
 }
 
-const Verifier::Seen::In* Verifier::find(EventNumber event, const std::string& set) const {
+const Verifier::Seen::In* Verifier::find(EventNumber event, const Finding& finding) const {
+  const auto first = seen_.find(finding.events.front());
   const auto seen = seen_.find(event);
-  if (seen == seen_.end()) return nullptr;
-  const auto in = std::ranges::find(seen->second.in, set, &Seen::In::set);
+  if (first == seen_.end() || seen == seen_.end()) return nullptr;
+  // The first event names the set.
+  const auto named = std::ranges::find(first->second.in, finding.set, &Seen::In::name);
+  if (named == first->second.in.end()) return nullptr;
+  const auto in = std::ranges::find(seen->second.in, named->set, &Seen::In::set);
   return in == seen->second.in.end() ? nullptr : &*in;
 }
 
@@ -87,7 +91,7 @@ std::optional<std::string> Verifier::reject(const Finding& finding) const {
     const Step& step = wanted.steps[i];
     if (event <= last) return fmt::format("event {} does not come after {}", event, last);
     last = event;
-    const Seen::In* const in = find(event, finding.set);
+    const Seen::In* const in = find(event, finding);
     if (in == nullptr) return fmt::format("event {} is no access to {}", event, finding.set);
     if (!matches(step, seen_.at(event).kind)) {
       return fmt::format("event {} is no {}", event, step.write ? "write" : "read");
@@ -109,7 +113,7 @@ void Verifier::add_witnesses(Finding& finding) const {
   for (Witness& witness : finding.witnesses) {
     witness.block = 0;
     witness.block_end = 0;
-    const Seen::In* const in = find(witness.number, finding.set);
+    const Seen::In* const in = find(witness.number, finding);
     if (in == nullptr || in->unit.begin == witness.number) continue;
     const auto unit = unit_of_.find(in->unit.begin);
     if (unit == unit_of_.end() || !unit->second.seen) continue;

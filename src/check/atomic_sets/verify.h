@@ -36,7 +36,8 @@ class Verifier {
   struct Seen {
     EventKind kind = EventKind::kRead;
     struct In {
-      std::string set;
+      std::uint32_t set = 0;
+      std::string name;  // of the set
       std::string location;
       UnitName unit;
     };
@@ -48,7 +49,8 @@ class Verifier {
     bool seen = false;
     bool open = false;
   };
-  [[nodiscard]] const Seen::In* find(EventNumber event, const std::string& set) const;
+  /// What the finding's event is to the finding's set; none when it is nothing.
+  [[nodiscard]] const Seen::In* find(EventNumber event, const Finding& finding) const;
 
   UnitsByDefinition units_;
   Witnesses witnesses_;
