@@ -1,0 +1,350 @@
+// What is found and what is not: each pattern, the paper's figures, each rule for units by itself,
+// and what the check gives back. Every trace is shown to the oracle too.
+
+#include "check/atomic_sets/atomic_sets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/atomic_sets/differential.h"
+#include "check/atomic_sets/verify.h"
+
+namespace syndrome::check::atomic_sets {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+CheckResult run(const SmallTrace& trace, const Options& options) {
+  const std::unique_ptr<Check> check = make_atomic_sets(options);
+  bool again = true;
+  for (int pass = 0; again; ++pass) {
+    EXPECT_LT(pass, 3);
+    std::vector<Event> events = trace.events;
+    for (std::size_t at = 0; at < events.size() && !check->satisfied(); at += 2) {
+      const std::size_t size = std::min<std::size_t>(2, events.size() - at);
+      check->take({std::span(events).subspan(at, size), at + 1}, trace.names);
+    }
+    again = check->end_of_pass(trace.names);
+  }
+  return check->result();
+}
+
+/// Each finding as "pattern set: events".
+std::vector<std::string> findings(std::string_view text, std::string_view spec_text = "",
+                                  bool all = true) {
+  const SmallTrace trace = from_std(text);
+  const Result<spec::Spec> spec = spec::parse_spec(spec_text);
+  EXPECT_TRUE(spec) << spec.error().message;
+  Options options;
+  options.all = all;
+  options.spec = &*spec;
+  EXPECT_EQ(disagreement(trace.events, trace.names, unit_options(options)), "");
+  std::vector<std::string> result;
+  for (const Finding& finding : run(trace, options).findings) {
+    std::string line = std::to_string(finding.pattern) + " " + finding.set + ":";
+    for (const EventNumber event : finding.events) line += " " + std::to_string(event);
+    result.push_back(std::move(line));
+  }
+  return result;
+}
+
+constexpr std::string_view kAll = "atomic-sets.options.default = 'all'";
+constexpr std::string_view kEach = "atomic-sets.options.default = 'each'";
+
+/// The pattern alone: begin, its events, end.
+std::string trace_of(const Pattern& pattern) {
+  std::string text = "U|begin()\nV|begin()\n";
+  for (const Step& step : pattern.events()) {
+    text += std::string(step.other ? "V" : "U") + (step.write ? "|w(" : "|r(") +
+            (step.second ? "l2)\n" : "l1)\n");
+  }
+  return text + "U|end()\nV|end()\n";
+}
+
+TEST(AtomicSets, EachPatternIsFoundAlone) {
+  for (const Pattern& pattern : kPatterns) {
+    const std::string events = pattern.length == 3 ? " 3 4 5" : " 3 4 5 6";
+    EXPECT_THAT(findings(trace_of(pattern), kAll),
+                ElementsAre(std::to_string(pattern.number) + " all:" + events))
+        << pattern.number;
+    // Two locations that do not belong together.
+    if (pattern.two_locations()) {
+      EXPECT_THAT(findings(trace_of(pattern), kEach), IsEmpty());
+    }
+  }
+}
+
+TEST(AtomicSets, SerialUnitsAreFine) {
+  EXPECT_THAT(findings("U|begin()\nU|w(x)\nU|r(y)\nU|w(y)\nU|end()\n"
+                       "V|begin()\nV|r(x)\nV|w(x)\nV|w(y)\nV|end()\nU|r(x)",
+                       kAll),
+              IsEmpty());
+}
+
+// Figure 1: the counter of operations is a set by itself, and inc() its unit.
+constexpr std::string_view kFigure1 = R"(
+    T1|enter(Account::transfer)
+    T1|r(Account::checking@10)
+    T1|w(Account::checking@10)
+    T1|enter(Global::inc)
+    T1|r(Global::ops@20)
+    T1|w(Global::ops@20)
+    T1|exit()
+    T2|enter(run)
+    T2|enter(Global::inc)
+    T2|r(Global::ops@20)
+    T2|w(Global::ops@20)
+    T2|exit()
+    T2|exit()
+    T1|r(Account::savings@10)
+    T1|w(Account::savings@10)
+    T1|enter(Global::inc)
+    T1|r(Global::ops@20)
+    T1|w(Global::ops@20)
+    T1|exit()
+    T1|exit())";
+
+TEST(AtomicSets, Figure1IsSerializableForEachSet) {
+  EXPECT_THAT(findings(kFigure1), IsEmpty());
+}
+
+TEST(AtomicSets, Figure1IsNotWhenAllIsOneSet) {
+  EXPECT_THAT(findings(kFigure1, kAll), Contains(HasSubstr("1 all:")));
+}
+
+TEST(AtomicSets, Figure3HasPattern11) {
+  EXPECT_THAT(findings(R"(
+    T1|begin(u1)
+    T1|r(x)
+    T1|r(y)
+    T2|begin(u2)
+    T2|r(x)
+    T2|r(y)
+    T2|r(y)
+    T2|w(y)
+    T2|w(x)
+    T2|end()
+    T1|r(x)
+    T1|w(x)
+    T1|w(y)
+    T1|end())",
+                       kAll),
+              Contains("11 all: 3 8 9 11"));
+}
+
+// --- units
+
+TEST(AtomicSets, AnAccessOutsideIsAUnitByItself) {
+  EXPECT_THAT(findings("U|r(x)\nV|w(x)\nU|w(x)"), IsEmpty());
+  EXPECT_THAT(findings("U|begin()\nU|r(x)\nV|w(x)\nU|w(x)\nU|end()"), ElementsAre("1 x: 2 3 4"));
+}
+
+TEST(AtomicSets, InnerBlocksArePartOfTheOutermost) {
+  EXPECT_THAT(findings("U|begin()\nU|begin()\nU|r(x)\nU|end()\nV|w(x)\nU|begin()\nU|w(x)"),
+              ElementsAre("1 x: 3 5 7"));
+}
+
+TEST(AtomicSets, AMemberFunctionIsAUnitForItsObject) {
+  // sum() accesses nothing itself: get() does, for the object that sum() is called for.
+  EXPECT_THAT(findings("M|enter(main)\nM|enter(A::sum(int))\nM|enter(A::get())\nM|r(A::x@1)\n"
+                       "M|exit()\nV|w(A::x@1)\nM|enter(A::get())\nM|r(A::x@1)\nM|exit()\n"),
+              ElementsAre("2 A at 1: 4 6 8"));
+  // The second object is another's.
+  EXPECT_THAT(findings("M|enter(A::sum(int))\nM|enter(A::get())\nM|r(A::x@1)\nM|exit()\n"
+                       "M|enter(A::get())\nM|r(A::x@2)\nM|exit()\nV|w(A::x@2)\n"
+                       "M|enter(A::get())\nM|r(A::x@2)\nM|exit()\n"),
+              IsEmpty());
+}
+
+TEST(AtomicSets, AFunctionIsAUnitForWhatItAccessesItself) {
+  EXPECT_THAT(findings("M|enter(main)\nM|enter(free)\nM|r(A::x@1)\nV|w(A::x@1)\nM|w(A::x@1)"),
+              ElementsAre("1 A at 1: 3 4 5"));
+  // Through the library counts as itself.
+  EXPECT_THAT(findings("M|enter(free)\nM|enter(std::swap)\nM|r(A::x@1)\nV|w(A::x@1)\nM|w(A::x@1)"),
+              ElementsAre("1 A at 1: 3 4 5"));
+  EXPECT_THAT(findings("M|enter(main)\nM|r(A::x@1)\nV|w(A::x@1)\nM|w(A::x@1)"), IsEmpty());
+}
+
+TEST(AtomicSets, WhatAThreadBeginsWithIsNoUnit) {
+  EXPECT_THAT(findings("M|fork(V)\nV|enter(std::run)\nV|enter(work)\nV|r(A::x@1)\nM|w(A::x@1)\n"
+                       "V|w(A::x@1)"),
+              IsEmpty());
+  EXPECT_THAT(findings("M|fork(V)\nV|enter(work)\nV|enter(step)\nV|r(A::x@1)\nM|w(A::x@1)\n"
+                       "V|w(A::x@1)"),
+              ElementsAre("1 A at 1: 4 5 6"));
+}
+
+constexpr std::string_view kCaller =
+    "M|enter(free)\nM|enter(A::get())\nM|r(A::x@1)\nM|exit()\nV|w(A::x@1)\n"
+    "M|enter(A::set())\nM|w(A::x@1)\nM|exit()\nM|exit()";
+
+TEST(AtomicSets, ACallerIsAUnitWhenItIsDeclared) {
+  EXPECT_THAT(findings(kCaller), IsEmpty());
+  EXPECT_THAT(findings(kCaller, "[units]\nwork = ['free']"), ElementsAre("1 A at 1: 3 5 7"));
+  EXPECT_THAT(findings(kCaller, "[units.for]\nA = ['free']"), ElementsAre("1 A at 1: 3 5 7"));
+  EXPECT_THAT(findings(kCaller, "[units.for]\nB = ['free']"), IsEmpty());
+  EXPECT_THAT(findings(kCaller, "[atomic-sets]\nS = ['A::x']\n[units.for]\nS = ['free']"),
+              ElementsAre("1 S of 1: 3 5 7"));
+}
+
+std::string annotated(std::string_view label) {
+  return "M|enter(free)\nM|enter(" + std::string(label) + ")\n" + std::string(kCaller).substr(14) +
+         "\nM|exit()";
+}
+
+TEST(AtomicSets, AnnotatedUnits) {
+  EXPECT_THAT(findings(annotated("unit A")), ElementsAre("1 A at 1: 4 6 8"));
+  EXPECT_THAT(findings(annotated("unit B, A")), ElementsAre("1 A at 1: 4 6 8"));
+  EXPECT_THAT(findings(annotated("unit ")), ElementsAre("1 A at 1: 4 6 8"));
+  EXPECT_THAT(findings(annotated("unit B")), IsEmpty());
+  // The unit is known by the function that is annotated.
+  const SmallTrace trace = from_std(annotated("unit A"));
+  const CheckResult result = run(trace, {});
+  ASSERT_EQ(result.findings.size(), 1);
+  EXPECT_THAT(result.findings[0].units, ElementsAre(1, 6));
+}
+
+TEST(AtomicSets, ExcludedFunctionsAreNoUnits) {
+  constexpr std::string_view kTrace = "M|enter(free)\nM|r(A::x@1)\nV|w(A::x@1)\nM|w(A::x@1)";
+  EXPECT_THAT(findings(kTrace), ElementsAre("1 A at 1: 2 3 4"));
+  EXPECT_THAT(findings(kTrace, "[units]\nexclude = ['free']"), IsEmpty());
+  EXPECT_THAT(findings(kTrace, "[atomic-sets.options]\nexclude = ['A::x']"), IsEmpty());
+}
+
+constexpr std::string_view kSpanning =
+    "M|enter(main)\nM|enter(save)\nM|w(A::x@1)\nM|fork(H)\nV|r(A::x@1)\nH|enter(help)\n"
+    "H|w(A::x@1)\nH|exit()\nM|join(H)\nM|exit()";
+
+TEST(AtomicSets, AUnitMaySpanThreads) {
+  EXPECT_THAT(findings(kSpanning), IsEmpty());
+  EXPECT_THAT(findings(kSpanning, "[atomic-sets.options]\nspan-threads = true"),
+              ElementsAre("3 A at 1: 3 5 7"));
+}
+
+TEST(AtomicSets, ByClassAtomicAccessesDoNotCount) {
+  constexpr std::string_view kTrace = "M|begin()\nM|r_acquire(x)\nV|rmw(x)\nM|w_release(x)";
+  EXPECT_THAT(findings(kTrace), IsEmpty());
+  EXPECT_THAT(findings(kTrace, kEach), ElementsAre("1 x: 2 3 4"));
+}
+
+// --- what the check gives back
+
+constexpr std::string_view kLoop = R"(
+    M|begin()|b
+    M|r(x)|1
+    V|w(x)|2
+    M|w(x)|3
+    M|end()|e
+    M|begin()|b
+    M|r(y)|1
+    V|w(y)|2
+    M|w(y)|3
+    M|end()|e)";
+
+TEST(AtomicSets, OneFindingForEachCombinationOfSites) {
+  const CheckResult grouped = run(from_std(kLoop), {});
+  EXPECT_EQ(grouped.check, "atomic-sets");
+  EXPECT_EQ(grouped.verdict, Verdict::kViolated);
+  ASSERT_EQ(grouped.findings.size(), 1);
+  const Finding& finding = grouped.findings[0];
+  EXPECT_EQ(finding.count, 2);
+  EXPECT_EQ(finding.rule, "pattern");
+  EXPECT_EQ(finding.event, 4);
+  EXPECT_THAT(finding.locations, ElementsAre("x"));
+  EXPECT_THAT(finding.units, ElementsAre(1, 3));
+  ASSERT_EQ(finding.witnesses.size(), 3);
+  EXPECT_EQ(finding.witnesses[0].block, 1);
+  EXPECT_EQ(finding.witnesses[0].block_end, 5);
+  EXPECT_EQ(finding.witnesses[1].block, 0);
+
+  Options all;
+  all.all = true;
+  EXPECT_EQ(run(from_std(kLoop), all).findings.size(), 2);
+  Options first;
+  first.first = true;
+  EXPECT_EQ(run(from_std(kLoop), first).findings.size(), 1);
+}
+
+TEST(AtomicSets, WarnsOfWhatMatchesNothing) {
+  const Result<spec::Spec> spec =
+      spec::parse_spec("[atomic-sets]\nS = ['count']\n[units]\nw = ['nobody']");
+  Options options;
+  options.spec = &*spec;
+  const CheckResult result = run(from_std("M|enter(some)\nM|w(counts)\nM|exit()"), options);
+  EXPECT_THAT(result.warnings,
+              ElementsAre("spec, line 2, column 6: S = \"count\" matches no variable of this "
+                          "trace; nearest: counts",
+                          HasSubstr("w = \"nobody\" matches no function or block")));
+}
+
+TEST(AtomicSetsVerifier, RejectsWhatIsNot) {
+  const SmallTrace trace = from_std("M|begin()\nM|r(x)\nV|w(x)\nM|w(x)\nM|w(y)\nM|end()");
+  const Finding good = [] {
+    Finding finding;
+    finding.pattern = 1;
+    finding.set = "x";
+    finding.locations = {"x"};
+    finding.units = {1, 3};
+    finding.events = {2, 3, 4};
+    return finding;
+  }();
+  std::vector<Finding> claims(7, good);
+  claims[1].pattern = 2;
+  claims[2].events = {3, 2, 4};
+  claims[3].units = {1, 2};
+  claims[4].set = "y";
+  claims[5].events = {2, 3, 5};
+  claims[6].locations = {"x", "y"};
+  Verifier verifier(claims, {});
+  std::vector<Event> events = trace.events;
+  verifier.take({events, 1}, trace.names);
+  EXPECT_EQ(verifier.reject(claims[0]), std::nullopt);
+  for (std::size_t i = 1; i < claims.size(); ++i) {
+    EXPECT_NE(verifier.reject(claims[i]), std::nullopt) << i;
+  }
+}
+
+// --- memory
+
+TEST(AtomicSetsMatcher, HoldsNoMoreForALongerRun) {
+  const auto held_after = [](int rounds) {
+    Matcher matcher([](const Match&) {});
+    // One unit stays open, and others come and go in the same set.
+    const Matcher::UnitId stays = matcher.open({1, ThreadId(0U)});
+    EventNumber n = 1;
+    for (int i = 0; i < rounds; ++i) {
+      matcher.access(stays, {0, 0}, EventKind::kRead, {++n, {}});
+      const Matcher::UnitId other = matcher.open({++n, ThreadId(1U)});
+      matcher.access(other, {0, 0}, EventKind::kRead, {++n, {}});
+      matcher.access(other, {0, 1}, EventKind::kWrite, {++n, {}});
+      matcher.close(other);
+      matcher.access_alone(ThreadId(2U), {0, 1}, EventKind::kWrite, {++n, {}});
+    }
+    return matcher.counts().held;
+  };
+  EXPECT_EQ(held_after(1000), held_after(100'000));
+  EXPECT_LE(held_after(1000), Matcher::kMostDead + 3);
+}
+
+TEST(AtomicSetsMatcher, WhatFollowsForgottenUnitsIsFound) {
+  std::size_t found = 0;
+  Matcher matcher([&](const Match&) { ++found; }, 2);
+  const Matcher::UnitId stays = matcher.open({1, ThreadId(0U)});
+  matcher.access(stays, {0, 0}, EventKind::kRead, {2, {}});
+  for (EventNumber n = 3; n < 100; ++n) {
+    matcher.access_alone(ThreadId(1U), {0, 0}, EventKind::kWrite, {n, {}});
+  }
+  matcher.access(stays, {0, 0}, EventKind::kWrite, {100, {}});
+  EXPECT_EQ(found, 2);
+  EXPECT_EQ(matcher.counts().forgotten, 95);
+}
+
+}  // namespace
+}  // namespace syndrome::check::atomic_sets

@@ -1,0 +1,150 @@
+// Names to sets: each rule of sets.h by itself.
+
+#include "check/atomic_sets/sets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <map>
+#include <string>
+
+namespace syndrome::check::atomic_sets {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+/// The variables that share a set and are told apart, by the set's name: "set: x, y".
+std::vector<std::string> sets_of(std::initializer_list<std::string_view> variables,
+                                 std::string_view text = "",
+                                 spec::DefaultSets otherwise = spec::DefaultSets::kClass) {
+  Result<spec::Spec> spec = spec::parse_spec(text);
+  EXPECT_TRUE(spec) << spec.error().message;
+  Names names;
+  for (const std::string_view each : variables) names.table(Space::kVariable).append(each);
+  Words words;
+  SetRule rule({&*spec, otherwise}, words);
+  std::map<std::uint32_t, std::string> lines;
+  for (std::uint32_t i = 0; i < variables.size(); ++i) {
+    for (const Membership& where : rule.of(i, names).in) {
+      const auto [at, is_new] = lines.try_emplace(where.set, rule.name_of_set(where, names) + ":");
+      at->second += " " + rule.name_of_location(where.location, names);
+    }
+  }
+  std::vector<std::string> result;
+  for (const auto& [set, line] : lines) result.push_back(line);
+  return result;
+}
+
+TEST(VariableName, IsTakenApart) {
+  const VariableName field("bank::Account::balance@5581c0~2");
+  EXPECT_EQ(field.name, "bank::Account::balance");
+  EXPECT_EQ(field.object, "5581c0");
+  const VariableName element("table[]:table+24");
+  EXPECT_EQ(element.name, "table[]");
+  EXPECT_EQ(element.place, "table+24");
+  EXPECT_TRUE(element.is_element());
+  const VariableName global("ns::counter");
+  EXPECT_EQ(global.name, "ns::counter");
+  EXPECT_EQ(global.object, "");
+  EXPECT_EQ(global.place, "");
+  EXPECT_EQ(VariableName("std::map<int, a::b>::c@30").name, "std::map<int, a::b>::c");
+}
+
+TEST(VariableName, ClassIsWhatStandsBeforeTheLastPart) {
+  EXPECT_EQ(class_of("bank::Account::limits.max"), "bank::Account");
+  EXPECT_EQ(class_of("Box<a::b>::value"), "Box<a::b>");
+  EXPECT_EQ(class_of("x"), "");
+  EXPECT_EQ(class_of("::x"), "");
+}
+
+TEST(Sets, FieldsOfAnObjectAreOne) {
+  EXPECT_THAT(sets_of({"A::x@10", "A::y@10", "A::x@20", "B::z@10"}),
+              ElementsAre("A at 10: A::x@10 A::y@10 B::z@10", "A at 20: A::x@20"));
+}
+
+TEST(Sets, ElementsOfAGlobalArrayAreOneAndOthersAreAlone) {
+  EXPECT_THAT(
+      sets_of({"t", "t+4", "t[]:t+8", "p[]:7ffc0", "p[]:7ffc4", "A::in[]@10", "A::in[]@14"}),
+      ElementsAre("t: t t+4 t[]:t+8", "p[]:7ffc0: p[]:7ffc0", "p[]:7ffc4: p[]:7ffc4",
+                  "A::in[]@10: A::in[]@10", "A::in[]@14: A::in[]@14"));
+}
+
+TEST(Sets, StaticMembersAreOneOnceTheClassIsKnown) {
+  EXPECT_THAT(sets_of({"A::early", "A::x@10", "A::n", "A::m", "ns::n", "ns::m"}),
+              ElementsAre("A::early: A::early", "A at 10: A::x@10",
+                          "static members of A: A::n A::m", "ns::n: ns::n", "ns::m: ns::m"));
+}
+
+TEST(Sets, AContainerIsOneLocation) {
+  EXPECT_THAT(
+      sets_of({"std::_Vector_base<int>::_M_start@10", "std::_Vector_base<int>::_M_finish@10"}),
+      ElementsAre("std::vector at 10: std::vector at 10 std::vector at 10"));
+}
+
+TEST(Sets, FirstFieldOfAGlobalObjectHasTheObjectsName) {
+  EXPECT_THAT(sets_of({"account", "Account::savings@account"}),
+              ElementsAre("account: account Account::savings@account"));
+}
+
+TEST(Sets, EachAndAll) {
+  EXPECT_THAT(sets_of({"A::x@10", "A::y@10", "t"}, "", spec::DefaultSets::kEach),
+              ElementsAre("A::x@10: A::x@10", "A::y@10: A::y@10", "t: t"));
+  EXPECT_THAT(sets_of({"A::x@10", "A::y@10", "t"}, "", spec::DefaultSets::kAll),
+              ElementsAre("all: A::x@10 A::y@10 t"));
+}
+
+TEST(Sets, OfOneClassAreOneForEachObject) {
+  EXPECT_THAT(sets_of({"ns::A::x@10", "ns::A::y@10", "ns::A::x@20", "ns::A::z@10"},
+                      "[atomic-sets]\nS = ['A::x', 'A::y']"),
+              ElementsAre("S of 10: ns::A::x@10 ns::A::y@10", "S of 20: ns::A::x@20",
+                          "ns::A at 10: ns::A::z@10"));
+}
+
+TEST(Sets, OfSeveralClassesOrGlobalsAreOne) {
+  EXPECT_THAT(sets_of({"A::x@10", "B::y@20", "A::x@30", "g", "h", "A::w@10"},
+                      "[atomic-sets]\nS = ['A::x', 'B::*']\nT = ['g', 'h']"),
+              ElementsAre("S: A::x@10 B::y@20 A::x@30", "T: g h", "A at 10: A::w@10"));
+}
+
+TEST(Sets, AVariableMayBeInSeveral) {
+  EXPECT_THAT(sets_of({"x", "y", "z"}, "[atomic-sets]\nS = ['x', 'y']\nT = ['re:^[yz]$']"),
+              ElementsAre("S: x y", "T: y z"));
+}
+
+TEST(Sets, ExcludedAreInNone) {
+  EXPECT_THAT(sets_of({"A::x@10", "A::hits@10"}, "[atomic-sets.options]\nexclude = ['A::hits']"),
+              ElementsAre("A at 10: A::x@10"));
+  EXPECT_THAT(sets_of({"x"}, "[atomic-sets]\nS = ['x']\n[atomic-sets.options]\nexclude = ['x']"),
+              IsEmpty());
+}
+
+TEST(Sets, TellWhatMatchesNothing) {
+  const Result<spec::Spec> spec =
+      spec::parse_spec("[atomic-sets]\nS = ['x', 'y']\n[atomic-sets.options]\nexclude = ['z']");
+  Names names;
+  names.table(Space::kVariable).append("x");
+  Words words;
+  SetRule rule({&*spec, spec::DefaultSets::kClass}, words);
+  EXPECT_EQ(rule.of(0, names).in.size(), 1);
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& entry : rule.unmatched()) {
+    found.emplace_back(entry.list, entry.entry->pattern.text());
+  }
+  EXPECT_THAT(found, ElementsAre(Pair("exclude", "z"), Pair("S", "y")));
+}
+
+TEST(Sets, ByClassAtomicsDoNotCount) {
+  Names names;
+  names.table(Space::kVariable).append("x");
+  Words words;
+  EXPECT_FALSE(SetRule({nullptr, spec::DefaultSets::kClass}, words).of(0, names).counts_atomics);
+  EXPECT_TRUE(SetRule({nullptr, spec::DefaultSets::kEach}, words).of(0, names).counts_atomics);
+  const Result<spec::Spec> spec = spec::parse_spec("[atomic-sets]\nS = ['x']");
+  EXPECT_TRUE(SetRule({&*spec, spec::DefaultSets::kClass}, words).of(0, names).counts_atomics);
+}
+
+}  // namespace
+}  // namespace syndrome::check::atomic_sets
