@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "event/sources.h"
 #include "event/unit.h"
 #include "event/wire.h"
 #include "instrument/abi.h"
@@ -135,6 +136,8 @@ class Instrumenter {
       flags = found->second.flags;
       label = found->second.label;
     }
+    // Functions of the unit as well, and those are built one after another.
+    for (const llvm::CallBase* call : plan.sources) source_of(*call);
     // A block needs its beginning and end.
     if (flags != 0 && plan.framed) leaves_ = false;
     if (leaves_) flags |= unit::kLeafOnly;
@@ -166,6 +169,7 @@ class Instrumenter {
       llvm::IRBuilder<> at(call);
       // In a coroutine nobody knows which function the number belongs to.
       const bool known = !leaves_ && site <= 0xffff;
+      if (llvm::is_contained(plan.sources, call)) announce_source(at, *call, known ? site : 0);
       probes_.store_call(at, at.getInt32(known ? site : 0), migrates_);
     }
     for (llvm::CallBase* call : plan.setjmps) {
@@ -272,6 +276,25 @@ class Instrumenter {
       probes_.control(at, wire::Control::kLeaf, address_, caller, migrates_);
     }
     probes_.access(at, pointer, site, migrates_);
+  }
+
+  /// What stands for a function without probes in the unit.
+  llvm::Constant* source_of(const llvm::CallBase& call) {
+    llvm::Constant*& known = sources_[call.getCalledFunction()];
+    if (known == nullptr) {
+      unit::Function entry;
+      entry.name = unit_.string(std::string(sources::kExtern) + source_name(call));
+      entry.flags = unit::kSystem;
+      known = unit_.address_of(unit_.begin_function(entry));
+    }
+    return known;
+  }
+
+  /// That it is called. What the runtime records of the call belongs to the caller.
+  void announce_source(llvm::IRBuilder<>& at, const llvm::CallBase& call, std::uint32_t site) {
+    llvm::Constant* function = source_of(call);
+    probes_.control(at, wire::Control::kEnter, function, at.getInt32(site), migrates_);
+    probes_.control(at, wire::Control::kExit, function, nullptr, migrates_);
   }
 
   void add(const PlannedLocal& planned, llvm::Function& function) {
@@ -470,6 +493,7 @@ class Instrumenter {
   Sites sites_;
   Probes probes_;
   llvm::DenseMap<const llvm::Function*, Annotations> annotations_;
+  llvm::DenseMap<const llvm::Function*, llvm::Constant*> sources_;
   bool cxx_;
   // Of the function at hand.
   llvm::Constant* address_ = nullptr;

@@ -3,6 +3,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 
+#include "event/sources.h"
 #include "instrument/abi.h"
 #include "instrument/recognize.h"
 
@@ -169,6 +171,22 @@ llvm::Value* atomic_call_object(const llvm::CallBase& call) {
     if (call.getArgOperand(i)->getType()->isPointerTy()) return call.getArgOperand(i);
   }
   return nullptr;
+}
+
+std::string source_name(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || !(callee->isDeclaration() || callee->hasAvailableExternallyLinkage())) {
+    return {};
+  }
+  const llvm::StringRef linkage = callee->getName();
+  if (!linkage.starts_with("_Z")) return std::string(sources::name_of(linkage));
+  // Demangling every call of the library would take its time.
+  if (!linkage.contains("_clock3now") && !linkage.contains("_M_getval") &&
+      !linkage.starts_with("_ZNSi") && !linkage.starts_with("_ZStrsI") &&
+      !linkage.starts_with("_ZSt7getline")) {
+    return {};
+  }
+  return std::string(sources::name_of(llvm::demangle(linkage.str())));
 }
 
 Planner::Planner(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function*>& plain)
@@ -379,10 +397,11 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
           callee->getName() != "vfork") {
         plan.setjmps.push_back(call);
       }
-      // Nothing that a pure function of another library does can be of interest.
-      if (call->doesNotAccessMemory() && call->doesNotThrow() && callee != nullptr &&
-          callee->isDeclaration()) {
-        continue;
+      if (!source_name(*call).empty()) {
+        plan.sources.push_back(call);
+      } else if (call->doesNotAccessMemory() && call->doesNotThrow() && callee != nullptr &&
+                 callee->isDeclaration()) {
+        continue;  // nothing that a pure function of another library does can be of interest
       }
       plan.calls.push_back(call);
     }

@@ -8,6 +8,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include <string>
 #include <vector>
 
 #include "event/unit.h"
@@ -55,6 +56,7 @@ struct Plan {
   std::vector<llvm::FenceInst*> fences;
   std::vector<llvm::CallBase*> calls;    // that the callee or the runtime will want to know of
   std::vector<llvm::CallBase*> setjmps;  // calls that return twice
+  std::vector<llvm::CallBase*> sources;  // of the calls, those that source_name() has a name for
   bool leaf = false;                     // one access and nothing else: no enter, no exit
   bool framed = true;                    // enter and exit can be placed
   [[nodiscard]] bool empty() const {
@@ -86,6 +88,10 @@ class Planner {
   llvm::DenseMap<const llvm::Function*, Plan> plans_;
   llvm::SmallPtrSet<const llvm::Function*, 32> silent_;  // neither they nor their callees have any
 };
+
+/// Of a call into another library whose results differ from run to run: what it is called
+/// (event/sources.h). Empty for all others.
+[[nodiscard]] std::string source_name(const llvm::CallBase& call);
 
 /// Whether an instruction may synchronize: what comes after it says something new.
 [[nodiscard]] bool ends_cover(const llvm::Instruction& instruction);

@@ -117,11 +117,12 @@ TEST(OfLibrary, is_told_by_the_name_behind_the_return_type) {
   for (const std::string_view name :
        {"std::mutex::lock()", "void std::swap<int>(int&, int&)", "__gthread_mutex_lock(int*)",
         "unsigned long const& std::max<unsigned long>(unsigned long const&, unsigned long const&)",
-        "_GLOBAL__sub_I_main.cc", "__gnu_cxx::exchange(int)"}) {
+        "_GLOBAL__sub_I_main.cc", "__gnu_cxx::exchange(int)", "extern time",
+        "extern std::chrono::_V2::steady_clock::now()"}) {
     EXPECT_TRUE(of_library(name)) << name;
   }
-  for (const std::string_view name :
-       {"main", "my::std::f()", "f(std::mutex&)", "std_lock()", "Queue::push(std::string)"}) {
+  for (const std::string_view name : {"main", "my::std::f()", "f(std::mutex&)", "std_lock()",
+                                      "Queue::push(std::string)", "externs", "time"}) {
     EXPECT_FALSE(of_library(name)) << name;
   }
 }

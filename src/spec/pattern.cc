@@ -279,7 +279,7 @@ std::vector<std::string_view> forms_of(std::string_view name) {
 
 bool of_library(std::string_view name) {
   const std::string_view spoken = spoken_name(name);
-  for (const std::string_view foreign : {"std::", "__", "_GLOBAL__", "_Z"}) {
+  for (const std::string_view foreign : {"std::", "__", "_GLOBAL__", "_Z", "extern "}) {
     if (spoken.starts_with(foreign)) return true;
   }
   return false;

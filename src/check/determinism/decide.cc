@@ -1,11 +1,26 @@
 #include "check/determinism/decide.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "check/determinism/sources.h"
+#include "event/sources.h"
 
 namespace syndrome::check::determinism {
+namespace {
+
+/// "bank.cc:12" of "src/bank.cc:12:5 Account::get".
+std::string_view short_place(std::string_view site) {
+  const std::size_t line = site.find(':');
+  if (line == std::string_view::npos) return {};
+  const std::size_t end = std::min(site.find_first_not_of("0123456789", line + 1), site.size());
+  const std::size_t folder = site.rfind('/', line);
+  const std::size_t begin = folder == std::string_view::npos ? 0 : folder + 1;
+  return site.substr(begin, end - begin);
+}
+
+}  // namespace
 
 Decide::Decide(Options options)
     : options_(std::move(options)),
@@ -89,10 +104,11 @@ void Decide::note_source(const Event& e, const Names& names) {
   }
   if (known_labels_[e.target]) return;
   known_labels_[e.target] = true;
-  const std::string_view name = names.label(e.label());
-  if (sources_.size() < kMostSources && is_source_of_nondeterminism(name)) {
-    sources_.emplace_back(name);
-  }
+  const std::string_view name = sources::name_of(names.label(e.label()));
+  if (name.empty() || !named_sources_.insert(std::string(name)).second) return;
+  if (sources_.size() >= kMostSources) return;
+  const std::string_view place = short_place(names.site(e.site));
+  sources_.push_back(place.empty() ? std::string(name) : fmt::format("{} ({})", name, place));
 }
 
 /// The order that the filter may rely on must be one that the rest looks at: without semaphores,

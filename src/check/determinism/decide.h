@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,8 @@ class Decide {
     return blocks_.begun() - blocks_.nested() == 1 && !outside_.several &&
            (!outside_.any || outside_.thread == root_);
   }
-  /// Functions called in blocks whose results differ from run to run (sources.h), at most so many.
+  /// Functions called in blocks whose results differ from run to run (event/sources.h), at most so
+  /// many, each with the place of its first call.
   static constexpr std::size_t kMostSources = 20;
   [[nodiscard]] const std::vector<std::string>& sources() const { return sources_; }
   [[nodiscard]] std::uint64_t forked_inside() const { return conflicts_.counts().blocks; }
@@ -104,6 +106,7 @@ class Decide {
   ThreadId root_;                   // of the last outermost block
   std::vector<bool> known_labels_;  // whether they are sources was decided
   std::vector<std::string> sources_;
+  std::set<std::string> named_sources_;
   std::uint64_t skipped_ = 0;
   std::uint64_t accesses_ = 0;
 };
