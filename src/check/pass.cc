@@ -220,7 +220,11 @@ class Run {
   void look_around(unsigned number) {
     ContextPass context(result_.results);
     const Counts& counts = result_.trace.counts;
-    const bool suggest = counts.blocks == 0 && counts.of(EventKind::kEnter) != 0;
+    // Only atomicity is in want of a spec when there are no blocks.
+    const bool suggest = counts.blocks == 0 && counts.of(EventKind::kEnter) != 0 &&
+                         std::ranges::any_of(result_.results, [](const CheckResult& result) {
+                           return result.check == "atomicity";
+                         });
     if ((context.satisfied() || !ContextPass::worthwhile(counts)) && !suggest) return;
     Suggestions suggestions;
     if (const Status status = look(number, context, suggest ? &suggestions : nullptr); !status) {

@@ -86,11 +86,12 @@ class Fake final : public Check {
   }
   CheckResult result() override {
     CheckResult result;
-    result.check = "fake";
+    result.check = name;
     if (enough_ != 0) result.findings.emplace_back();
     return result;
   }
 
+  std::string name = "fake";
   std::vector<EventNumber> seen;
   std::vector<std::size_t> seen_in_pass;
 
@@ -282,6 +283,15 @@ TEST(Pass, a_spec_decides_which_blocks_count_and_is_told_what_matches_nothing) {
       EXPECT_THAT(result->warnings[1], HasSubstr("\"transfers\" matches nothing"));
       EXPECT_THAT(result->warnings[1], HasSubstr("nearest: transfer"));
     }
+  }
+}
+
+TEST(Pass, only_atomicity_pays_for_the_names_that_a_spec_could_have) {
+  for (const bool atomicity : {false, true}) {
+    Harness harness({event_of(EventKind::kEnter), event_of(EventKind::kExit)}, 1);
+    harness.add().name = atomicity ? "atomicity" : "races";
+    ASSERT_TRUE(run_pass(harness.open, trace::Format::kStd, harness.checks, {}).ok());
+    EXPECT_EQ(harness.opened, atomicity ? 2 : 1);
   }
 }
 
