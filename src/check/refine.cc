@@ -16,11 +16,6 @@ bool is_main(std::string_view name) {
          spec::spoken_name(name).find("::") == std::string_view::npos;
 }
 
-/// A mark of another kind that the runtime records as if it was a function (docs/capture.md).
-bool is_mark(std::string_view name) {
-  return name.starts_with("deterministic ") || name.starts_with("unit ");
-}
-
 /// The name of the block that a finding blames; "" when it has none.
 std::string_view blamed(const Finding& finding, const Names& names) {
   for (const Witness& witness : finding.witnesses) {

@@ -25,6 +25,12 @@ class StringTable {
   std::vector<std::uint64_t> ends_;
 };
 
+/// Whether a function of this name is a mark that the runtime records as if it was one: a block of
+/// another kind than atomic (docs/capture.md).
+[[nodiscard]] inline bool is_mark(std::string_view function) {
+  return function.starts_with("deterministic ") || function.starts_with("unit ");
+}
+
 /// All names of one trace, a table for each space. Labels and sites begin with the empty string:
 /// id 0 is "none" there.
 class Names {

@@ -142,6 +142,7 @@ class Maker {
     Stack stack;
     stack.deeper = context.deeper;
     for (const check::Call& call : context.stack) {
+      if (is_mark(names_.label(call.function))) continue;  // the function that it is on comes next
       add_frames(stack, names_.label(call.function), places_.of(at));
       at = call.site;
     }

@@ -112,5 +112,25 @@ TEST_F(MakeReport, a_function_that_was_inlined_is_a_frame) {
   EXPECT_TRUE(report.checks[0].findings[0].site_at(4)->stack.frames.empty());
 }
 
+TEST_F(MakeReport, a_mark_on_a_function_is_no_frame) {
+  const check::PassResult pass =
+      run("a|enter(f(int))|m.cc:9:1 main\n"
+          "a|enter(deterministic f(int))|m.cc:9:1 main\n"
+          "a|begin(t)|m.cc:1:1 f\n"
+          "a|r(x)|m.cc:3:5 f\n"
+          "b|w(x)|m.cc:7:1\n"
+          "a|w(x)|m.cc:5:1 f\n"
+          "a|end(t)|0\n"
+          "a|exit(deterministic f(int))|0\n"
+          "a|exit(f(int))|0\n");
+  const Report report = make_report("t.std", pass);
+  ASSERT_EQ(report.checks[0].findings.size(), 1U);
+  const Site* read = report.checks[0].findings[0].site_at(4);
+  ASSERT_NE(read, nullptr);
+  std::vector<std::string> functions;
+  for (const Frame& frame : read->stack.frames) functions.push_back(frame.function);
+  EXPECT_THAT(functions, testing::ElementsAre("f(int)", "main"));
+}
+
 }  // namespace
 }  // namespace syndrome::report
