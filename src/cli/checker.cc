@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/io.h"
 #include "cli/progress.h"
+#include "live/told_trace.h"
 #include "spec/pattern.h"
 #include "trace/capture_reader.h"
 #include "trace/input.h"
@@ -124,8 +125,12 @@ int Checker::run() {
 }
 
 Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows_progress) {
-  Result<trace::Input> input = trace::Input::open(file, {call_.jobs});
-  if (!input) return input.error();
+  std::optional<trace::Input> input;
+  if (!call_.told) {
+    Result<trace::Input> opened = trace::Input::open(file, {call_.jobs});
+    if (!opened) return opened.error();
+    input.emplace(std::move(*opened));
+  }
   std::vector<std::unique_ptr<check::Check>> checks;
   check::Options check_options = call_.options;
   // The first finding of all may be one that is left out.
@@ -135,7 +140,7 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
       if (output_) output_ = write_to(call_.render.stream, text);
     };
   }
-  say_what_is_deterministic(input->path(), check_options);
+  say_what_is_deterministic(file, check_options);
   check_options.spec = spec_ ? &*spec_ : nullptr;
   check_options.default_sets = default_sets_;
   for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
@@ -147,7 +152,10 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   options.on_progress = [&bar](const check::Tick& tick) {
     bar.update(tick.events, tick.bytes, tick.pass);
   };
-  Result<check::PassResult> result = check::run_pass(*input, checks, options);
+  const auto read_told = [&] { return live::read_told_trace(file, {call_.jobs}); };
+  Result<check::PassResult> result =
+      input ? check::run_pass(*input, checks, options)
+            : check::run_pass(read_told, trace::Format::kSyn, checks, options);
   bar.erase();
   return result;
 }
@@ -172,19 +180,27 @@ std::optional<report::Report> Checker::look_at(const std::string& file) {
 /// What the spec declares. Where nobody declares anything, the begin … end of an imported trace
 /// are meant; a recorded program has its annotations, and its begin … end are atomic blocks.
 void Checker::say_what_is_deterministic(const std::string& path, check::Options& options) {
-  const bool declares = spec_ && !spec_->blocks.deterministic.empty();
-  if (declares) {
-    options.deterministic = [this](std::string_view name) {
-      const std::vector<std::string_view> forms = spec::forms_of(name);
-      const auto matches = [&forms](const spec::Entry& entry) {
-        return entry.pattern.matches(forms);
-      };
-      return std::ranges::any_of(spec_->blocks.deterministic, matches) &&
-             std::ranges::none_of(spec_->blocks.exclude, matches);
+  options.deterministic = declared_deterministic();
+  const Result<bool> recorded = call_.told ? Result<bool>(true) : trace::is_capture(path);
+  options.every_begin_is_deterministic = !options.deterministic && (!recorded || !*recorded);
+}
+
+std::function<bool(std::string_view)> Checker::declared_deterministic() const {
+  if (!spec_ || spec_->blocks.deterministic.empty()) return {};
+  return [this](std::string_view name) {
+    const std::vector<std::string_view> forms = spec::forms_of(name);
+    const auto matches = [&forms](const spec::Entry& entry) {
+      return entry.pattern.matches(forms);
     };
-  }
-  const Result<bool> recorded = trace::is_capture(path);
-  options.every_begin_is_deterministic = !declares && (!recorded || !*recorded);
+    return std::ranges::any_of(spec_->blocks.deterministic, matches) &&
+           std::ranges::none_of(spec_->blocks.exclude, matches);
+  };
+}
+
+bool Checker::checks_only(std::span<const std::string_view> names) const {
+  return std::ranges::all_of(checks_, [&names](const check::Registration* entry) {
+    return std::ranges::find(names, entry->name) != names.end();
+  });
 }
 
 report::Report Checker::report_on(const std::string& file, const check::PassResult& result) {

@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/pass.h"
@@ -28,6 +30,7 @@ struct CheckCall {
   unsigned jobs = 0;
   bool lenient = false;
   bool quiet = false;
+  bool told = false;  // the traces are what was told of a run while it ran (live/told_trace.h)
   FilterOptions filter;
   RenderOptions render;
   /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.
@@ -47,6 +50,12 @@ class Checker {
 
   /// Checks the call's traces and reports, after prepare(). kClean, kFindings and so on.
   [[nodiscard]] int run();
+
+  // After prepare(): what to look for.
+  [[nodiscard]] bool checks_only(std::span<const std::string_view> names) const;
+  [[nodiscard]] const spec::Spec* spec() const { return spec_ ? &*spec_ : nullptr; }
+  /// Whether a function or block is declared deterministic in the spec; empty when none is.
+  [[nodiscard]] std::function<bool(std::string_view)> declared_deterministic() const;
 
   /// Checks one trace and reports nothing; empty when it cannot be read.
   [[nodiscard]] std::optional<report::Report> look_at(const std::string& file);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <set>
 
@@ -18,25 +19,32 @@
 namespace syndrome::cli {
 namespace {
 
-// A look begins at the beginning of the trace, so that its answer is that of `check`. When the
-// trace has to grow by half for the next one, all looks together cost three times the last.
+// A look begins at the beginning of the trace, so that its answer is that of `check`; between two
+// looks there is a pause of four times as long, or the trace has grown by half.
 constexpr useconds_t kPause = 200'000;
 constexpr double kGrowth = 1.5;
+constexpr int kPauses = 4;
+
+using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void look(CheckCall call, const std::string& trace) {
   call.quiet = true;  // of warnings: the trace is not complete yet
   call.options.first = false;
   std::set<std::string> seen;
-  for (off_t last = 0;; ::usleep(kPause)) {
+  off_t last = 0;
+  Clock::time_point next;
+  for (;; ::usleep(kPause)) {
     struct stat status{};
-    if (::stat(trace.c_str(), &status) != 0 || status.st_size == 0 ||
-        static_cast<double>(status.st_size) < static_cast<double>(last) * kGrowth) {
+    if (::stat(trace.c_str(), &status) != 0 || status.st_size == last) continue;
+    const Clock::time_point now = Clock::now();
+    if (now < next && static_cast<double>(status.st_size) < static_cast<double>(last) * kGrowth) {
       continue;
     }
     last = status.st_size;
     Checker checker(call);
     if (checker.prepare()) ::_exit(0);
     std::optional<report::Report> report = checker.look_at(trace);
+    next = Clock::now() + kPauses * (Clock::now() - now);
     if (!report) continue;
     bool news = false;
     for (report::CheckReport& entry : report->checks) {

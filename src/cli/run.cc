@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "cli/interrupt.h"
 #include "cli/io.h"
 #include "cli/program.h"
+#include "live/watch.h"
 #include "record/record.h"
 #include "record/session.h"
 
@@ -37,6 +40,7 @@ struct RunCall {
   CheckCall check;
   int error_exit_code = kFindingsInRun;
   bool eager = false;
+  bool after = false;
 };
 
 /// A folder for a trace that nobody has asked to keep.
@@ -104,6 +108,23 @@ std::string command_line(const std::vector<std::string>& command) {
   return text;
 }
 
+/// Whether what the sieve lets pass is enough: some checks want every access, and so does an order
+/// that is that of the values.
+bool can_watch(const RunCall& call, const Checker& checker) {
+  constexpr std::array<std::string_view, 3> kWatched = {"atomicity", "races", "determinism"};
+  return call.record->order == rt::Order::kFeasible && checker.checks_only(kWatched);
+}
+
+record::MakeTaker watcher(const RunCall& call, const Checker& checker) {
+  constexpr std::array<std::string_view, 1> kAtomicity = {"atomicity"};
+  live::WatchOptions options;
+  options.only_atomicity = checker.checks_only(kAtomicity);
+  options.spec = checker.spec();
+  options.other_blocks = checker.declared_deterministic();
+  options.snapshots = call.eager;
+  return [options](const std::string& output) { return live::watch(options, output); };
+}
+
 /// The exit code. A trace that is not kept is called by its program's name.
 int run(RunCall& call) {
   Scratch scratch;
@@ -126,6 +147,8 @@ int run(RunCall& call) {
     complain(wrong->message);
     return kWrong;
   }
+  call.check.told = scratch.made() && !call.after && can_watch(call, checker);
+  if (call.check.told) call.record->make_taker = watcher(call, checker);
   call.record->quiet = true;
   timespec begin{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &begin);
@@ -159,6 +182,9 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
       ->type_name("FILE");
   add_check_options(*command, call->check, "--report");
   command->add_flag("--eager", call->eager, "Also print each new finding while the program runs");
+  command->add_flag("--after", call->after,
+                    "Record everything and check it when the program has ended: slower, the same\n"
+                    "verdicts");
   command
       ->add_option("--error-exitcode", call->error_exit_code,
                    "The exit code when there are findings")

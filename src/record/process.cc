@@ -25,6 +25,8 @@ namespace {
 /// A quarter of the default ring: large enough for good chunks, and the thread still has room for
 /// three quarters while they are written.
 constexpr std::uint64_t kWorthwhile = 16384;
+// A taker works as it takes, best while the words are in the cache.
+constexpr std::uint64_t kWorthARound = 2048;
 
 void wake(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
@@ -81,12 +83,18 @@ Process::~Process() {
   }
 }
 
-Status Process::open(const Output& file) {
+Status Process::open(const Output& file, const MakeTaker& make_taker) {
   const std::string base = fmt::format("{}/{}.", folder_, slot_);
   rings_fd_ = ::open((base + "rings").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   meta_fd_ = ::open((base + "meta").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (rings_fd_ < 0 || meta_fd_ < 0) {
     return Error{fmt::format("cannot open {}*: {}", base, system_text(errno))};
+  }
+  if (make_taker) {
+    Result<std::unique_ptr<Taker>> taker = make_taker(output_);
+    if (!taker) return taker.error();
+    taker_ = std::move(*taker);
+    return {};
   }
   const int fd = file.duplicate();
   if (fd < 0) return Error{fmt::format("cannot be written: {}", system_text(errno))};
@@ -123,8 +131,8 @@ Status Process::copy_meta() {
   for (;;) {
     const ssize_t bytes = ::read(meta_fd_, buffer.data(), buffer.size());
     if (bytes <= 0) return {};
-    if (Status written = writer_->meta(std::span(buffer).first(static_cast<std::size_t>(bytes)));
-        !written) {
+    const auto some = std::span(buffer).first(static_cast<std::size_t>(bytes));
+    if (Status written = taker_ != nullptr ? taker_->meta(some) : writer_->meta(some); !written) {
       return written;
     }
   }
@@ -168,11 +176,7 @@ Status Process::drain(Ring& ring, trace::WordPacker& packer) {
   }
   if (Status taken = take(ring, consumed, published, packer); !taken) return taken;
   if (finished) {
-    ring.seen = false;
-    ring.header->published.store(0, std::memory_order_relaxed);
-    ring.header->consumed.store(0, std::memory_order_relaxed);
-    ring.header->state.store(rt::RingState::kFree, std::memory_order_release);
-    slot().free.fetch_add(1, std::memory_order_release);
+    set_free(ring);
     return {};
   }
   ring.header->consumed.store(published, std::memory_order_seq_cst);
@@ -180,8 +184,84 @@ Status Process::drain(Ring& ring, trace::WordPacker& packer) {
   return {};
 }
 
+void Process::set_free(Ring& ring) {
+  ring.seen = false;
+  ring.header->published.store(0, std::memory_order_relaxed);
+  ring.header->consumed.store(0, std::memory_order_relaxed);
+  ring.header->state.store(rt::RingState::kFree, std::memory_order_release);
+  slot().free.fetch_add(1, std::memory_order_release);
+}
+
+std::uint64_t Process::written_to(const Ring& ring, std::uint64_t from) const {
+  // At most a line, and the first word of the next one.
+  std::uint64_t to = from;
+  while (to < from + 2 * wire::kLineWords && ring.words[to & (session_->ring_words - 1)] != 0) ++to;
+  return to;
+}
+
+/// What each ring has now. Whether that is worth a round.
+Result<bool> Process::plan_round(bool all, bool unpublished) {
+  bool any = false;
+  for (Ring& ring : rings_) {
+    const rt::RingState state = ring.header->state.load(std::memory_order_acquire);
+    ring.from = ring.to = 0;
+    ring.finished = state == rt::RingState::kFinished;
+    if (state == rt::RingState::kFree) continue;
+    if (!std::exchange(ring.seen, true)) ++threads_;
+    ring.from = ring.header->consumed.load(std::memory_order_relaxed);
+    // A taker may have had more than was published.
+    ring.to = std::max(ring.header->published.load(std::memory_order_acquire), ring.from);
+    if (ring.to - ring.from > session_->ring_words) {
+      return Error{"the buffers of the program are damaged: it has written over them"};
+    }
+    // No further than once around: there are the words that were not taken yet.
+    if (unpublished && !ring.finished) {
+      ring.to = std::min(written_to(ring, ring.to), ring.from + session_->ring_words);
+    }
+    any |= ring.finished || ring.to - ring.from >= (all || unpublished ? 1 : kWorthARound);
+  }
+  return any;
+}
+
+Status Process::hand_over(Ring& ring) {
+  const std::uint64_t size = session_->ring_words;
+  while (ring.from < ring.to) {
+    const std::uint64_t at = ring.from & (size - 1);
+    const std::span<wire::Word> words(ring.words + at, std::min(ring.to - ring.from, size - at));
+    if (Status taken = taker_->words(ring.header->thread, words); !taken) return taken;
+    std::memset(words.data(), 0, words.size_bytes());
+    ring.taken += words.size();
+    ring.from += words.size();
+  }
+  if (ring.finished) return {};
+  ring.header->consumed.store(ring.to, std::memory_order_seq_cst);
+  if (ring.header->waiting.exchange(0, std::memory_order_seq_cst) != 0) wake(ring.header->waiting);
+  return {};
+}
+
+/// A round for the taker: all that the threads had written when it began.
+Result<bool> Process::hand_over(bool all, bool unpublished) {
+  const Result<bool> worthwhile = plan_round(all, unpublished || taker_waits_);
+  if (!worthwhile || !*worthwhile) return worthwhile;
+  // After the words have been seen, before they are read: it is there what they speak of.
+  if (Status copied = copy_meta(); !copied) return copied.error();
+  for (Ring& ring : rings_) {
+    if (Status taken = hand_over(ring); !taken) return taken.error();
+  }
+  const Result<bool> waits = taker_->end_of_round();
+  if (!waits) return waits;
+  taker_waits_ = *waits;
+  for (Ring& ring : rings_) {
+    if (!ring.finished) continue;
+    taker_->ended(ring.header->thread);
+    set_free(ring);
+  }
+  return true;
+}
+
 Result<bool> Process::drain(bool all, Team& team) {
   if (Status mapped = map_rings(); !mapped) return mapped.error();
+  if (taker_ != nullptr) return hand_over(all, all);
   // First the metadata: a trace that is cut off here can tell what its words mean.
   if (Status copied = copy_meta(); !copied) return copied.error();
   packers_.resize(team.members());
@@ -203,14 +283,18 @@ Result<bool> Process::drain(bool all, Team& team) {
 
 Status Process::finish(Team& team) {
   if (Result<bool> drained = drain(true, team); !drained) return drained.error();
+  if (taker_ != nullptr) {
+    if (Result<bool> rest = hand_over(true, true); !rest) return rest.error();
+    if (Status copied = copy_meta(); !copied) return copied;
+    const Result<std::uint64_t> bytes = taker_->close();
+    if (!bytes) return bytes.error();
+    taken_bytes_ = *bytes;
+    return {};
+  }
   for (Ring& ring : rings_) {
     if (ring.header->state.load(std::memory_order_acquire) != rt::RingState::kActive) continue;
-    // Behind what was published: at most a line, and the first word of the next one.
     const std::uint64_t from = ring.header->published.load(std::memory_order_acquire);
-    std::uint64_t to = from;
-    while (to < from + 2 * wire::kLineWords && ring.words[to & (session_->ring_words - 1)] != 0) {
-      ++to;
-    }
+    const std::uint64_t to = written_to(ring, from);
     if (Status taken = take(ring, from, to, packers_.front()); !taken) return taken;
   }
   if (Status copied = copy_meta(); !copied) return copied;

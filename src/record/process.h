@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "event/result.h"
 #include "record/output.h"
+#include "record/taker.h"
 #include "record/team.h"
 #include "runtime/session.h"
 #include "trace/capture_writer.h"
@@ -26,8 +28,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Begins the trace in `file`, in place of what was there.
-  [[nodiscard]] Status open(const Output& file);
+  /// Begins the trace in `file`, in place of what was there; with `make_taker`, none but its.
+  [[nodiscard]] Status open(const Output& file, const MakeTaker& make_taker);
 
   /// Takes what the threads have published, from rings that are worth a visit (a ring is taken in
   /// large pieces: a chunk of a few words costs as much as one of thousands) or, with `all`, from
@@ -55,7 +57,7 @@ class Process {
     return sum;
   }
   [[nodiscard]] std::uint64_t threads() const { return threads_; }
-  [[nodiscard]] std::uint64_t bytes() const { return writer_ ? writer_->bytes() : 0; }
+  [[nodiscard]] std::uint64_t bytes() const { return writer_ ? writer_->bytes() : taken_bytes_; }
 
  private:
   struct Ring {
@@ -64,6 +66,10 @@ class Process {
     bool seen = false;        // its present thread has been counted
     std::uint64_t taken = 0;  // words
     std::optional<Error> error;
+    // Of a round for the taker: words to take, and whether its thread has ended.
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    bool finished = false;
   };
 
   [[nodiscard]] rt::ProcessSlot& slot() { return session_->slots[slot_]; }
@@ -74,6 +80,13 @@ class Process {
   [[nodiscard]] Status take(Ring& ring, std::uint64_t from, std::uint64_t to,
                             trace::WordPacker& packer);
   [[nodiscard]] Status drain(Ring& ring, trace::WordPacker& packer);
+  /// Behind `from`, also what is not published: a word that is not 0 has been written.
+  [[nodiscard]] std::uint64_t written_to(const Ring& ring, std::uint64_t from) const;
+  void set_free(Ring& ring);
+
+  [[nodiscard]] Result<bool> hand_over(bool all, bool unpublished);
+  [[nodiscard]] Result<bool> plan_round(bool all, bool unpublished);
+  [[nodiscard]] Status hand_over(Ring& ring);
 
   std::string folder_;
   std::string output_;
@@ -88,6 +101,9 @@ class Process {
   std::vector<trace::WordPacker> packers_;  // one for each member of the team
   std::mutex writing_;                      // guards writer_ while the team works
   std::optional<trace::CaptureWriter> writer_;
+  std::unique_ptr<Taker> taker_;  // instead of writer_
+  bool taker_waits_ = false;      // for words that may not be published
+  std::uint64_t taken_bytes_ = 0;
   std::uint64_t threads_ = 0;
 };
 

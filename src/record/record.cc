@@ -139,7 +139,8 @@ Result<Recording> start(const Options& options, Output file) {
       files.rlim_cur = files.rlim_max;
       ::setrlimit(RLIMIT_NOFILE, &files);
     }
-    run_recorder(*session, options.output, std::move(file), ended->read, report->write);
+    run_recorder(*session, options.output, std::move(file), options.make_taker, ended->read,
+                 report->write);
     session->remove();
     ::_exit(0);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "record/taker.h"
 #include "runtime/session.h"
 
 namespace syndrome::record {
@@ -16,6 +17,8 @@ struct Options {
   std::uint64_t buffer = 512u << 10;  // bytes for each thread; a power of two
   rt::Order order = rt::Order::kFeasible;
   bool quiet = false;
+  /// Takes the words instead of a trace; empty: none. Then `output` is what it writes.
+  MakeTaker make_taker;
   bool ignore_pipe = false;  // the program starts with SIGPIPE ignored
 };
 

@@ -28,10 +28,12 @@ void complain(const std::string& message) {
 
 class Recorder {
  public:
-  Recorder(Session& session, std::string output, Output file, int ended, int report)
+  Recorder(Session& session, std::string output, Output file, const MakeTaker& make_taker,
+           int ended, int report)
       : session_(session),
         output_(std::move(output)),
         file_(std::move(file)),
+        make_taker_(make_taker),
         ended_(ended),
         report_(report) {}
 
@@ -48,7 +50,8 @@ class Recorder {
 
   Session& session_;
   std::string output_;
-  Output file_;                  // until the first process comes
+  Output file_;  // until the first process comes
+  const MakeTaker& make_taker_;
   std::set<std::string> names_;  // of the other processes' traces
   int ended_;
   int report_;
@@ -109,7 +112,7 @@ void Recorder::discover() {
     const Result<Output> file = claim(pid, output);
     auto process = std::make_unique<Process>(session_.folder(), seen_++, header, output);
     ++summary_.processes;
-    if (Status opened = file ? process->open(*file) : file.error(); !opened) {
+    if (Status opened = file ? process->open(*file, make_taker_) : file.error(); !opened) {
       give_up(output, opened.error());
       continue;
     }
@@ -206,8 +209,9 @@ void Recorder::run() {
 
 }  // namespace
 
-void run_recorder(Session& session, const std::string& output, Output file, int ended, int report) {
-  Recorder(session, output, std::move(file), ended, report).run();
+void run_recorder(Session& session, const std::string& output, Output file,
+                  const MakeTaker& make_taker, int ended, int report) {
+  Recorder(session, output, std::move(file), make_taker, ended, report).run();
 }
 
 }  // namespace syndrome::record

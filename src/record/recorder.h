@@ -11,6 +11,7 @@
 
 #include "record/output.h"
 #include "record/session.h"
+#include "record/taker.h"
 
 namespace syndrome::record {
 
@@ -28,6 +29,8 @@ struct Summary {
 /// is the claim; the others' are `output`.PID, or `output`.PID.2 and so on where that one is
 /// another's: of this recording (numbers of processes come again) or of one beside it. When `ended`
 /// (a pipe) is closed at its other end, the program is over: then a Summary is written to `report`.
-void run_recorder(Session& session, const std::string& output, Output file, int ended, int report);
+/// With `make_taker`, words go to takers, and the files are theirs.
+void run_recorder(Session& session, const std::string& output, Output file,
+                  const MakeTaker& make_taker, int ended, int report);
 
 }  // namespace syndrome::record

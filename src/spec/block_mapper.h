@@ -56,6 +56,14 @@ class BlockMapper {
   /// After the last batch: for the warning on standard error.
   [[nodiscard]] std::vector<Unmatched> unmatched(const Names& names);
 
+  /// What apply() makes of a function: a block; and of a block: none.
+  [[nodiscard]] bool is_block(LabelId function, const Names& names) {
+    return !idle_ && (decide(function, names) & kIsBlock) != 0;
+  }
+  [[nodiscard]] bool is_excluded(LabelId block, const Names& names) {
+    return !idle_ && (decide(block, names) & kExcluded) != 0;
+  }
+
   /// Whether apply() can change anything at all.
   [[nodiscard]] bool idle() const { return idle_; }
 

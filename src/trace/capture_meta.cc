@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "trace/syn_format.h"
 
@@ -33,16 +34,25 @@ T copy_of(const std::byte* from) {
 
 }  // namespace
 
-CaptureMeta::CaptureMeta(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {
-  parse();
+void CaptureMeta::add(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  rest_.insert(rest_.end(), bytes.begin(), bytes.end());
+  const std::size_t threads_before = threads.size();
+  pieces_.push_back(std::exchange(rest_, {}));
+  const Body rest = parse(pieces_.back());
+  rest_.assign(rest.begin(), rest.end());
+  finish_globals();
+  if (threads.size() == threads_before) return;
+  std::stable_sort(threads.begin(), threads.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
-void CaptureMeta::parse() {
-  Body rest(bytes_);
+/// What is left: a record that is cut off in the middle.
+CaptureMeta::Body CaptureMeta::parse(Body rest) {
   while (rest.size() >= kRecordHeader) {
     const auto type = static_cast<std::uint32_t>(load(rest.data(), 4));
     const std::size_t size = load(rest.data() + 4, 4);
-    if (size > rest.size() - kRecordHeader) break;  // cut off in the middle of a record
+    if (size > rest.size() - kRecordHeader) break;
     const Body body = rest.subspan(kRecordHeader, size);
     rest = rest.subspan(kRecordHeader + size);
     switch (static_cast<wire::Meta>(type)) {
@@ -63,9 +73,7 @@ void CaptureMeta::parse() {
         break;
     }
   }
-  finish_globals();
-  std::stable_sort(threads.begin(), threads.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return rest;
 }
 
 void CaptureMeta::parse_process(Body body) {
@@ -179,18 +187,19 @@ void CaptureMeta::parse_globals(Body body) {
   }
 }
 
-/// Their units may come after them, so they get their names at the end.
+/// Their units may come after them, so they get their names when those are there.
 void CaptureMeta::finish_globals() {
-  for (const RawGlobal& raw : raw_globals_) {
+  if (raw_globals_.empty()) return;
+  std::erase_if(raw_globals_, [this](const RawGlobal& raw) {
     const auto unit = units_by_address_.find(raw.unit);
-    if (unit == units_by_address_.end() || raw.size == 0 || raw.address > wire::kAddressMask ||
-        raw.size > wire::kAddressMask) {
-      continue;
+    if (unit == units_by_address_.end()) return false;
+    if (raw.size == 0 || raw.address > wire::kAddressMask || raw.size > wire::kAddressMask) {
+      return true;
     }
     const std::string_view name = text(unit->second, raw.name);
     if (!name.empty()) globals.push_back({raw.address, raw.size, name});
-  }
-  raw_globals_ = {};
+    return true;
+  });
   std::stable_sort(
       globals.begin(), globals.end(),
       [](const CapturedGlobal& a, const CapturedGlobal& b) { return a.address < b.address; });

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,10 +48,13 @@ struct CapturedGlobal {
 
 class CaptureMeta {
  public:
-  /// Takes the bytes, which everything else here points into.
-  explicit CaptureMeta(std::vector<std::byte> bytes);
+  CaptureMeta() = default;
+  explicit CaptureMeta(std::span<const std::byte> bytes) { add(bytes); }
   CaptureMeta(const CaptureMeta&) = delete;
   CaptureMeta& operator=(const CaptureMeta&) = delete;
+
+  /// The next bytes, cut anywhere. Indices stay as they are; what points to strings does, too.
+  void add(std::span<const std::byte> bytes);
 
   // Of the process; 0 and empty when the recording does not say.
   std::uint32_t pid = 0;
@@ -95,7 +99,7 @@ class CaptureMeta {
     std::uint32_t flags = 0;
   };
   using Body = std::span<const std::byte>;
-  void parse();
+  [[nodiscard]] Body parse(Body rest);
   void parse_process(Body body);
   void parse_unit(Body body);
   void parse_module(Body body);
@@ -109,7 +113,8 @@ class CaptureMeta {
     std::uint32_t name;
   };
 
-  std::vector<std::byte> bytes_;
+  std::deque<std::vector<std::byte>> pieces_;  // which everything points into
+  std::vector<std::byte> rest_;                // the beginning of a record
   std::vector<Unit> units_;
   tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> by_address_;  // functions
   tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> units_by_address_;

@@ -32,13 +32,17 @@ std::string_view base_name(std::string_view path) {
 
 }  // namespace
 
-CaptureNames::CaptureNames(const CaptureMeta& meta)
-    : meta_(&meta),
-      owners_(meta.sites.size()),
-      site_ids_(meta.sites.size()),
-      function_ids_(meta.functions.size()) {
-  for (std::size_t f = 0; f < meta.functions.size(); ++f) {
-    const CapturedFunction& function = meta.functions[f];
+CaptureNames::CaptureNames(const CaptureMeta& meta) : meta_(&meta) {
+  grow();
+}
+
+void CaptureNames::grow() {
+  const std::size_t known = function_ids_.size();
+  owners_.resize(meta_->sites.size());
+  site_ids_.resize(meta_->sites.size());
+  function_ids_.resize(meta_->functions.size());
+  for (std::size_t f = known; f < meta_->functions.size(); ++f) {
+    const CapturedFunction& function = meta_->functions[f];
     for (std::uint32_t i = 0; i < function.count; ++i) {
       owners_[function.first + i] = static_cast<std::uint32_t>(f);
     }

@@ -33,6 +33,9 @@ class CaptureNames {
  public:
   explicit CaptureNames(const CaptureMeta& meta);
 
+  /// The metadata has grown.
+  void grow();
+
   [[nodiscard]] const Names& names() const { return names_; }
 
   [[nodiscard]] ThreadId thread(std::uint32_t number);

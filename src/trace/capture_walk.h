@@ -53,6 +53,9 @@ enum class WalkStop : std::uint8_t {
 ///   bool time(std::uint64_t)      false: pause
 ///   bool sync(const SyncRecord&)  false: pause, and give it again
 ///   void locals(std::uint64_t address, std::uint64_t bytes)
+/// and may have, to be spared the accesses of a loop when it says so of all its sites:
+///   bool knows_run(std::uint32_t index, std::uint64_t address, std::int64_t stride,
+///                  std::uint64_t rounds)
 class ThreadWalk {
  public:
   explicit ThreadWalk(const CaptureMeta& meta) : meta_(&meta) {}
@@ -62,6 +65,8 @@ class ThreadWalk {
 
   /// Innermost last.
   [[nodiscard]] const std::vector<OpenFrame>& open() const { return open_; }
+  /// For a visitor that changes the `value` of one.
+  [[nodiscard]] OpenFrame& open_at(std::size_t index) { return open_[index]; }
   /// Words, sites and functions that the metadata does not know, exits without enters.
   [[nodiscard]] std::uint64_t odd() const { return odd_; }
 
@@ -75,29 +80,30 @@ class ThreadWalk {
   }
 
   template <class Visitor>
-  void push(OpenFrame frame, Visitor& visitor) {
+  void push(const OpenFrame& pushed, Visitor& visitor) {
     if (open_.size() >= kMaxDepth) {
       ++odd_;
       return;
     }
+    search_steps_ += 16;
+    OpenFrame& frame = open_.emplace_back(pushed);
     if (!frame.block && frame.function != CaptureMeta::kNone) {
-      frame.first = meta_->functions[frame.function].first;
-      frame.count = meta_->functions[frame.function].count;
+      first_ = frame.first = meta_->functions[frame.function].first;
+      count_ = frame.count = meta_->functions[frame.function].count;
     } else if (frame.block) {
       frame.first = first_;
       frame.count = count_;
+    } else {
+      first_ = count_ = 0;
     }
-    search_steps_ += 16;
-    open_.push_back(frame);
-    visitor.enter(open_.back());
-    find_function();
+    visitor.enter(frame);
   }
+  /// The visitor is asked while the frame is still there.
   template <class Visitor>
   void pop_to(std::size_t size, Visitor& visitor) {
     while (open_.size() > size) {
-      const OpenFrame frame = open_.back();
+      visitor.exit(open_.back());
       open_.pop_back();
-      visitor.exit(frame);
     }
     find_function();
   }
@@ -135,12 +141,16 @@ class ThreadWalk {
   bool leaf_ = false;       // the innermost function ends after the next access
   std::uint64_t odd_ = 0;
   std::uint64_t search_steps_ = std::uint64_t{1} << 20;
-  Known known_[16];
+  Known known_[256];
 };
 
 template <class Visitor>
 void ThreadWalk::exit_function(std::uint64_t address, Visitor& visitor) {
   const std::uint32_t function = function_at(address);
+  if (!open_.empty() && !open_.back().block && open_.back().function == function) [[likely]] {
+    pop_to(open_.size() - 1, visitor);
+    return;
+  }
   for (std::size_t i = open_.size(); i-- > 0 && may_search();) {
     if (open_[i].block || open_[i].function != function) continue;
     search_steps_ += open_.size() - i;
@@ -197,6 +207,14 @@ void ThreadWalk::run(std::span<const std::uint64_t> record, Visitor& visitor) {
       ++odd_;
       return;
     }
+  }
+  if constexpr (requires { visitor.knows_run(0u, 0ul, 0l, 0ul); }) {
+    bool known = true;
+    for (std::size_t i = 0; i < sites; ++i) {
+      known &= visitor.knows_run(accesses[i].index, accesses[i].address, accesses[i].stride,
+                                 rounds + (i < rest ? 1 : 0));
+    }
+    if (known) return;
   }
   for (std::uint64_t round = 0; round <= rounds; ++round) {
     const std::size_t count = round < rounds ? sites : rest;

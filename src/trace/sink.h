@@ -21,6 +21,9 @@ class Sink {
   /// Appends events whose names are in `names`. Across calls, `names` only grows.
   [[nodiscard]] virtual Status append(std::span<const Event> events, const Names& names) = 0;
 
+  /// What has been appended can be read from the file now.
+  [[nodiscard]] virtual Status flush() = 0;
+
   /// Flushes and closes; a sink that is destroyed without this leaves a file that reads as cut off.
   [[nodiscard]] virtual Status close() = 0;
 };

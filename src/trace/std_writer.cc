@@ -154,6 +154,12 @@ class StdSink : public Sink {
     return {};
   }
 
+  [[nodiscard]] Status flush() override {
+    Status status = file_->write(buffer_);
+    buffer_.clear();
+    return status;
+  }
+
   Status close() override {
     if (const Status status = flush(); !status.ok()) return status;
     return file_->commit();
@@ -197,12 +203,6 @@ class StdSink : public Sink {
       }
     }
     return {};
-  }
-
-  Status flush() {
-    Status status = file_->write(buffer_);
-    buffer_.clear();
-    return status;
   }
 
   std::unique_ptr<OutputFile> file_;

@@ -5,12 +5,13 @@
 
 namespace syndrome::trace {
 
-SectionWriter::SectionWriter(int level) : context_(ZSTD_createCCtx()) {
+SectionWriter::SectionWriter(int level) : compresses_(level != 0), context_(ZSTD_createCCtx()) {
   if (!context_) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
 }
 
 void SectionWriter::add(Bytes raw, std::vector<std::byte>& payload) {
+  if (!compresses_) return add_uncompressed(raw, payload);
   const std::size_t start = payload.size();
   payload.resize(start + 4 + ZSTD_compressBound(raw.size()));
   std::byte* const body = payload.data() + start + 4;

@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kCompressed = 1u << 31;
 
 class SectionWriter {
  public:
+  /// zstd's level; 0: nothing is compressed.
   explicit SectionWriter(int level);
 
   /// Appends one section to `payload`.
@@ -33,6 +34,7 @@ class SectionWriter {
   struct Free {
     void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   };
+  bool compresses_;
   std::unique_ptr<ZSTD_CCtx, Free> context_;
 };
 

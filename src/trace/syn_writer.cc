@@ -65,6 +65,21 @@ class SynWriter final : public Sink {
     return {};
   }
 
+  [[nodiscard]] Status flush() override {
+    for (std::size_t i = 0; i < kSpaceCount; ++i) {
+      if (Status status = flush_names(i); !status) return status;
+    }
+    if (pending_.empty()) return {};
+    ChunkHeader header{.type = kEventsChunk};
+    header.first = totals_.events + 1;
+    start_chunk();
+    encoder_.encode(pending_, chunk_, header);
+    if (Status status = finish_chunk(header); !status) return status;
+    count_pending();
+    pending_.clear();
+    return {};
+  }
+
   [[nodiscard]] Status close() override {
     if (failure_) return *failure_;
     if (closed_) return {};
@@ -148,21 +163,6 @@ class SynWriter final : public Sink {
     names_[space].encode(sections_, chunk_, header);
     if (Status status = finish_chunk(header); !status) return status;
     written_[space] += header.count;
-    return {};
-  }
-
-  [[nodiscard]] Status flush() {
-    for (std::size_t i = 0; i < kSpaceCount; ++i) {
-      if (Status status = flush_names(i); !status) return status;
-    }
-    if (pending_.empty()) return {};
-    ChunkHeader header{.type = kEventsChunk};
-    header.first = totals_.events + 1;
-    start_chunk();
-    encoder_.encode(pending_, chunk_, header);
-    if (Status status = finish_chunk(header); !status) return status;
-    count_pending();
-    pending_.clear();
     return {};
   }
 

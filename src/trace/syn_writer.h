@@ -13,7 +13,7 @@ namespace syndrome::trace {
 
 struct SynWriteOptions {
   /// zstd's. On generated traces 3 is within 1% of 1 in size and no quicker; -1 is 10 to 30% larger
-  /// and up to a quarter quicker to read.
+  /// and up to a quarter quicker to read. 0: nothing is compressed.
   int level = 1;
   /// At most kMaxChunkEvents. What a crash can cost is less than this many events.
   std::uint32_t chunk_events = 65536;

@@ -1,5 +1,5 @@
-// Builds programs with `syndrome cc` or `c++`, runs them alone and recorded, checks the recordings,
-// and compares with what each program says of itself (program.h).
+// Builds programs with `syndrome cc` or `c++`, runs them alone, recorded, and checked while they
+// run; checks the recordings, and compares with what each program says of itself (program.h).
 //
 //   run_programs [--runs N] [-O0 | -O2] [--clean] FILE…
 //
@@ -41,7 +41,10 @@ class Run {
     if (!build()) return failures_;
     agree("alone", shell_.run(fmt::format("{} ./{} {}", program_.environment, program_.name(),
                                           program_.arguments)));
-    for (int run = 0; run < runs && failures_ == 0; ++run) record_and_check();
+    for (int run = 0; run < runs && failures_ == 0; ++run) {
+      record_and_check();
+      check_live();
+    }
     return failures_;
   }
 
@@ -92,6 +95,29 @@ class Run {
       if (!seen.lines.contains(line)) {
         fail(fmt::format("no finding names line {}\n{}", line, seen.report));
       }
+    }
+  }
+
+  /// `syndrome run`: the same verdicts, whatever the exit code of the program is.
+  void check_live() {
+    const std::string spec = program_.blocks.empty() ? "" : "--spec spec.toml ";
+    agree("under `syndrome run`",
+          shell_.run(fmt::format(
+              "rm -f live.json; {} syndrome run -q --check atomicity,races {}{} --format json "
+              "--report live.json --error-exitcode={} -- ./{} {}",
+              program_.environment, spec, program_.record, program_.exit_code, program_.name(),
+              program_.arguments)));
+    const std::string text = shell_.read("live.json");
+    if (text.empty()) return fail("`syndrome run` left no report");
+    const json parsed = json::parse(text);
+    std::size_t violated = 0, races = 0;
+    for (const json& report : parsed.is_array() ? parsed : json::array({parsed})) {
+      violated += report["checks"][0]["verdict"] == "violated" ? 1 : 0;
+      races += report["checks"][1]["findings"].size();
+    }
+    if (program_.violated != (violated != 0) || program_.races != (races != 0)) {
+      fail(fmt::format("is {} under `syndrome run`, with {} races",
+                       violated != 0 ? "violated" : "clean", races));
     }
   }
 

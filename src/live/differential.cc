@@ -1,0 +1,242 @@
+#include "live/differential.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "check/atomicity/oracle.h"
+#include "check/determinism/oracle.h"
+#include "check/races/oracle.h"
+#include "check/samples/random_trace.h"
+#include "check/samples/shrink.h"
+#include "live/sieve.h"
+
+namespace syndrome::live {
+namespace {
+
+constexpr std::uint64_t kBase = 0x10000;
+
+struct Place {
+  std::uint64_t address;
+  unsigned bytes;
+};
+
+Place place_of(std::uint32_t variable, Layout layout) {
+  switch (layout) {
+    case Layout::kGranules: return {kBase + 8ull * variable, 8};
+    case Layout::kBytes: return {kBase + variable, 1};
+    case Layout::kMixed: break;
+  }
+  constexpr std::array<Place, 6> kPlaces = {{{0, 8}, {4, 4}, {0, 2}, {6, 1}, {4, 2}, {3, 4}}};
+  const Place place = kPlaces[variable % kPlaces.size()];
+  return {kBase + 8ull * (variable / kPlaces.size()) + place.address, place.bytes};
+}
+
+bool is_access(const Event& event) {
+  return event.flags == 0 && event.kind <= EventKind::kRmw;
+}
+
+/// The trace that the sieve tells: its late events are put in their places at the end.
+class Telling final : public Listener {
+ public:
+  explicit Telling(bool only_atomicity) : sieve_({only_atomicity}, *this) {}
+
+  void take(const Event& event, Layout layout) {
+    if (!is_access(event)) {
+      append(event);
+      if (event.flags != 0) return;
+      if (event.kind == EventKind::kBegin) sieve_.begin_block(event.thread);
+      if (event.kind == EventKind::kEnd) sieve_.end_block(event.thread);
+      return;
+    }
+    if (!begun_.contains(event.thread)) {
+      append({event.thread, 0, SiteId(), EventKind::kEnter, 0, MemoryOrder::kPlain, 0});
+    }
+    const Place place = place_of(event.target, layout);
+    const bool write = event.kind != EventKind::kRead;
+    if (check::is_atomic(event)) {
+      atomic_ = event;
+      now({event.thread, write, true, place.address, place.bytes, event.site.value});
+    }
+    if (!sieve_.listens()) return;
+    Sieve::Thread& thread = sieve_.thread(event.thread);
+    if (check::is_atomic(event)) {
+      sieve_.atomic(thread, place.address, place.bytes, write, event.site.value);
+    } else {
+      sieve_.access(thread, place.address, place.bytes, write, event.site.value);
+    }
+  }
+
+  void late(EventNumber position, std::uint32_t order, const Told& access) override {
+    Event event = event_of(access);
+    if (access.atomic) event.order = MemoryOrder::kRelaxed;
+    late_.emplace(std::pair(position, order), event);
+  }
+  void now(const Told& access) override {
+    Event event = event_of(access);
+    if (access.atomic) {
+      event.kind = atomic_.kind;
+      event.order = atomic_.order;
+    }
+    append(event);
+  }
+
+  [[nodiscard]] std::vector<Event> trace() const {
+    std::vector<Event> all;
+    auto next = late_.begin();
+    for (std::size_t i = 0; i <= told_.size(); ++i) {
+      for (; next != late_.end() && next->first.first == i; ++next) all.push_back(next->second);
+      if (i < told_.size()) all.push_back(told_[i]);
+    }
+    return all;
+  }
+
+ private:
+  void append(const Event& event) {
+    begun_.insert(event.thread);
+    told_.push_back(event);
+    sieve_.event(event, told_.size());
+  }
+  [[nodiscard]] Event event_of(const Told& access) {
+    const auto key = std::pair(access.address, access.bytes);
+    const auto [known, is_new] = variables_.try_emplace(key, fresh_);
+    if (is_new) ++fresh_;
+    return {access.thread,
+            known->second,
+            SiteId(access.site),
+            access.write ? EventKind::kWrite : EventKind::kRead,
+            0,
+            MemoryOrder::kPlain,
+            0};
+  }
+
+  Sieve sieve_;
+  Event atomic_;
+  std::set<ThreadId> begun_;
+  std::vector<Event> told_;
+  std::multimap<std::pair<EventNumber, std::uint32_t>, Event> late_;
+  std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
+  std::uint32_t fresh_ = 0;
+};
+
+/// Memory that is used again has another name in a trace; here it would have the same address.
+void leave_out_memory(check::SmallTrace& trace) {
+  std::erase_if(trace.events, [](const Event& event) {
+    return event.kind == EventKind::kAlloc || event.kind == EventKind::kFree;
+  });
+  (void)check::set_flags(trace.events);
+}
+
+/// A recorded thread says when it stops, so that its last event is never one that is left out. Here
+/// a fence that orders nothing says so before each join.
+std::vector<Event> with_stops(std::span<const Event> events) {
+  std::vector<Event> all;
+  std::set<ThreadId> begun;
+  for (const Event& event : events) {
+    if (event.kind == EventKind::kJoin && event.flags == 0 && begun.contains(event.child())) {
+      all.push_back({event.child(), 0, SiteId(), EventKind::kFence, 0, MemoryOrder::kPlain, 0});
+    }
+    begun.insert(event.thread);
+    all.push_back(event);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Event> bytes_of(std::span<const Event> events, Layout layout) {
+  if (layout == Layout::kGranules) return {events.begin(), events.end()};
+  std::vector<Event> all;
+  for (const Event& event : events) {
+    if (!is_access(event)) {
+      all.push_back(event);
+      continue;
+    }
+    const Place place = place_of(event.target, layout);
+    for (unsigned i = 0; i < place.bytes; ++i) {
+      Event byte = event;
+      byte.target = static_cast<std::uint32_t>(place.address + i - kBase);
+      all.push_back(byte);
+    }
+  }
+  (void)check::set_flags(all);
+  return all;
+}
+
+std::vector<Event> sieved(std::span<const Event> events, Layout layout, bool only_atomicity) {
+  Telling telling(only_atomicity);
+  for (const Event& event : events) telling.take(event, layout);
+  std::vector<Event> told = telling.trace();
+  (void)check::set_flags(told);
+  return told;
+}
+
+std::string disagreement(std::span<const Event> events, Layout layout, bool only_atomicity) {
+  const std::vector<Event> stopping = with_stops(events);
+  const std::vector<Event> all = bytes_of(stopping, layout);
+  const std::vector<Event> told = sieved(stopping, layout, only_atomicity);
+  const check::OracleResult expected = check::oracle(all);
+  const check::OracleResult found = check::oracle(told);
+  // Taken apart into bytes, one access outside of blocks is several that others come between: what
+  // seems clean so may be violated.
+  const bool torn = layout == Layout::kMixed;
+  const auto differ = [torn](bool clean, bool still) { return clean != still && !(clean && torn); };
+  if (differ(expected.serializable, found.serializable)) {
+    return fmt::format("{}, but {} when sieved",
+                       expected.serializable ? "serializable" : "not serializable",
+                       found.serializable ? "serializable" : "not");
+  }
+  if (only_atomicity) return {};
+  const bool free_of_races = check::race_oracle(all).all.empty();
+  if (free_of_races != check::race_oracle(told).all.empty()) {
+    return free_of_races ? "there was no race" : "the race is lost";
+  }
+  const bool deterministic = check::determinism::oracle(all).clean();
+  if (differ(deterministic, check::determinism::oracle(told).clean())) {
+    return deterministic ? "was deterministic" : "seems deterministic";
+  }
+  return {};
+}
+
+std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t count,
+                                              DifferentialCounts* counts,
+                                              const std::function<void(std::uint64_t)>& progress) {
+  constexpr std::uint64_t kProgressEvery = 1000;
+  for (std::uint64_t done = 0; done < count; ++done) {
+    if (progress && done % kProgressEvery == 0) progress(done);
+    const std::uint64_t seed = first + done;
+    check::SmallTrace trace =
+        check::random_trace(seed, {.orders = seed % 3 == 1, .forks = seed % 3 == 2});
+    leave_out_memory(trace);
+    const auto layout = static_cast<Layout>(seed / 3 % (seed % 3 == 1 ? 2 : 3));
+    // An atomic that is accessed as a whole and in parts synchronizes by its parts: not followed.
+    if (layout == Layout::kMixed) {
+      for (Event& event : trace.events) {
+        if (event.kind == EventKind::kRmw) event.kind = EventKind::kWrite;
+      }
+    }
+    const bool only_atomicity = seed % 2 == 0;
+    if (counts != nullptr) {
+      counts->events += trace.events.size();
+      counts->told += sieved(trace.events, layout, only_atomicity).size();
+      counts->violated += check::oracle(trace.events).serializable ? 0 : 1;
+    }
+    if (disagreement(trace.events, layout, only_atomicity).empty()) continue;
+    const check::SmallTrace small = check::shrink(trace, [&](std::span<const Event> events) {
+      return !disagreement(events, layout, only_atomicity).empty();
+    });
+    check::SmallTrace told = small;
+    told.events = sieved(small.events, layout, only_atomicity);
+    return fmt::format("seed {}, layout {}, {}, shrunk: {}\n{}\n", seed, static_cast<int>(layout),
+                       only_atomicity ? "only atomicity" : "all checks",
+                       disagreement(small.events, layout, only_atomicity), check::to_std(small));
+  }
+  return std::nullopt;
+}
+
+}  // namespace syndrome::live

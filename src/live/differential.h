@@ -1,0 +1,46 @@
+// What the sieve leaves of a trace, compared with the trace, by the oracles of the checks.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "event/event.h"
+
+namespace syndrome::live {
+
+/// How the variables of a trace lie in memory.
+enum class Layout : std::uint8_t {
+  kGranules,  // each in a granule of its own
+  kBytes,     // neighbours of one byte
+  kMixed,     // overlapping ones of 1, 2, 4 and 8 bytes
+};
+
+/// The trace as if each access were one to bytes, one event for each byte.
+[[nodiscard]] std::vector<Event> bytes_of(std::span<const Event> events, Layout layout);
+
+/// What the sieve tells of the trace, flags set.
+[[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Layout layout,
+                                        bool only_atomicity);
+
+/// In what the verdicts on both differ, in words; empty if in nothing.
+[[nodiscard]] std::string disagreement(std::span<const Event> events, Layout layout,
+                                       bool only_atomicity);
+
+struct DifferentialCounts {
+  std::uint64_t events = 0;  // before
+  std::uint64_t told = 0;    // and after
+  std::uint64_t violated = 0;
+};
+
+/// On random traces of `count` seeds from `first`. The first disagreement, with its seed, ends in
+/// the shrunk trace as STD.
+[[nodiscard]] std::optional<std::string> first_disagreement(
+    std::uint64_t first, std::uint64_t count, DifferentialCounts* counts = nullptr,
+    const std::function<void(std::uint64_t)>& progress = {});
+
+}  // namespace syndrome::live

@@ -1,0 +1,73 @@
+// What the sieve told of a run, as a trace on disk: the events in order (a .syn file), and beside
+// it, in FILE.late, those that were told late, with the names of everything. Both are read as one
+// trace. They live as long as `syndrome run` and are its own: nobody else's files come here.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "event/event.h"
+#include "event/names.h"
+#include "event/result.h"
+#include "trace/input.h"
+#include "trace/sink.h"
+#include "trace/source.h"
+
+namespace syndrome::live {
+
+class ToldTraceWriter {
+ public:
+  [[nodiscard]] static Result<ToldTraceWriter> create(const std::string& path);
+
+  /// The number of the event.
+  EventNumber append(const Event& event) {
+    events_.push_back(event);
+    return ++count_;
+  }
+  /// An event that comes behind the one of this number, and there behind those of a lower order.
+  void late(EventNumber position, std::uint32_t order, const Event& event) {
+    late_.push_back({position, order, event});
+  }
+  [[nodiscard]] EventNumber count() const { return count_; }
+
+  /// Writes what has been appended when it is enough to be worth it. `names` has all names so far.
+  [[nodiscard]] Status flush(const Names& names) {
+    return events_.size() < kWorthwhile ? Status() : write(names);
+  }
+  /// The trace so far can be read now. Not for each event: the late ones are written anew.
+  [[nodiscard]] Status snapshot(const Names& names);
+  /// The end. Bytes that were written.
+  [[nodiscard]] Result<std::uint64_t> close(const Names& names);
+
+ private:
+  struct Late {
+    EventNumber position;
+    std::uint32_t order;
+    Event event;
+  };
+  static constexpr std::size_t kWorthwhile = 1 << 14;
+
+  ToldTraceWriter(std::string path, std::unique_ptr<trace::Sink> sink)
+      : path_(std::move(path)), sink_(std::move(sink)) {}
+  [[nodiscard]] Status write(const Names& names);
+  [[nodiscard]] Status write_late(const Names& names);
+
+  std::string path_;
+  std::unique_ptr<trace::Sink> sink_;
+  std::vector<Event> events_;  // not yet written
+  std::vector<Late> late_;
+  EventNumber count_ = 0;
+};
+
+/// Whether the file is such a trace: FILE.late is there.
+[[nodiscard]] bool is_told_trace(const std::string& path);
+
+/// The whole of it, as of its last snapshot.
+[[nodiscard]] Result<std::unique_ptr<trace::Source>> read_told_trace(
+    const std::string& path, const trace::ReadOptions& options);
+
+}  // namespace syndrome::live
