@@ -71,7 +71,17 @@ class AtomicSets final : public Check {
         {"patterns found", patterns_},
     };
     if (!satisfied()) warn_of_unmatched(names);
-    if (found_.empty()) return false;
+    if (counts.cut != 0) {
+      result_.complete = false;
+      result_.notes.push_back(fmt::format(
+          "units of work with more than {} locations in one set: patterns of two locations were "
+          "looked for among the first {} alone",
+          Matcher::kMostLocations, Matcher::kMostLocations));
+    }
+    if (found_.empty()) {
+      if (!result_.complete) result_.verdict = Verdict::kUndecided;
+      return false;
+    }
     finish(names);
     verifier_.emplace(result_.findings, unit_options(options_));
     return true;
@@ -91,11 +101,12 @@ class AtomicSets final : public Check {
       for (std::size_t i = 0; i < pattern(match.pattern).length; ++i) {
         sites.push_back(site_or_number(match.events[i]));
       }
-      const auto [group, is_new] = group_of_.try_emplace(std::move(sites), found_.size());
-      if (!is_new) {
-        if (group->second < found_.size()) ++found_[group->second].second;
+      const auto group = group_of_.find(sites);
+      if (group != group_of_.end()) {
+        ++found_[group->second].second;
         return;
       }
+      if (found_.size() < kMostFindings) group_of_.emplace(std::move(sites), found_.size());
     }
     if (found_.size() < kMostFindings) {
       found_.emplace_back(match, 1);
@@ -177,7 +188,7 @@ class AtomicSets final : public Check {
           near.empty() ? std::string() : fmt::format("; nearest: {}", near)));
     };
     for (const auto& entry : tracker_.sets().unmatched()) warn(entry, Space::kVariable, "variable");
-    for (const auto& entry : tracker_.units().unmatched()) {
+    for (const auto& entry : tracker_.units().unmatched(names)) {
       warn(entry, Space::kLabel, "function or block");
     }
   }

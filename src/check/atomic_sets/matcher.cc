@@ -304,7 +304,10 @@ void Matcher::compare_with(Participant& acting, Participant& other, std::uint32_
   }
   // Patterns of two locations need both units at both.
   Participant& fewer = acting.records.size() <= other.records.size() ? acting : other;
-  for (const Record& each : fewer.records) {
+  const std::size_t most = std::min(fewer.records.size(), kMostLocations);
+  counts_.cut += most < fewer.records.size() ? 1 : 0;
+  for (std::size_t i = 0; i < most; ++i) {
+    const Record& each = fewer.records[i];
     if (each.location == theirs.location) continue;
     Record* const own_other = acting.find(each.location);
     Record* const their_other = other.find(each.location);

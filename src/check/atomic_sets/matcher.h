@@ -101,6 +101,9 @@ class Matcher {
   /// A live unit.
   using UnitId = std::uint32_t;
   static constexpr std::size_t kMostDead = 64;
+  /// Of a unit in a set, that are paired with the location of an access: a unit that goes through a
+  /// large array would otherwise cost its square.
+  static constexpr std::size_t kMostLocations = 4096;
 
   explicit Matcher(OnMatch on_match, std::size_t most_dead = kMostDead)
       : on_match_(std::move(on_match)), most_dead_(most_dead) {}
@@ -121,6 +124,7 @@ class Matcher {
     std::uint64_t windows = 0;    // most at a time
     std::uint64_t held = 0;       // units in windows, most at a time
     std::uint64_t forgotten = 0;  // units that were over, and more than most_dead
+    std::uint64_t cut = 0;        // comparisons that left out locations beyond kMostLocations
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 

@@ -77,8 +77,12 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
   labels_[label] = std::move(unit);
 }
 
-std::vector<SetRule::Unmatched> UnitRule::unmatched() const {
+std::vector<SetRule::Unmatched> UnitRule::unmatched(const Names& names) {
   std::vector<SetRule::Unmatched> result;
+  if (entries_.empty()) return result;
+  // Blocks, which are units anyway, were not asked for.
+  const auto labels = static_cast<std::uint32_t>(names.table(Space::kLabel).size());
+  for (std::uint32_t label = 0; label < labels; ++label) (void)of(label, names);
   for (const Tracked& tracked : entries_) {
     if (!tracked.matched) result.push_back({std::string(tracked.list), tracked.entry});
   }

@@ -59,7 +59,8 @@ class UnitRule {
     return labels_[label];
   }
 
-  [[nodiscard]] std::vector<SetRule::Unmatched> unmatched() const;
+  /// Entries of the spec that no label of the trace matches.
+  [[nodiscard]] std::vector<SetRule::Unmatched> unmatched(const Names& names);
 
  private:
   struct Tracked {
@@ -100,7 +101,7 @@ class UnitTracker : public EventHandlers {
   void speak(const Names& names) { names_ = &names; }
 
   [[nodiscard]] const SetRule& sets() const { return sets_; }
-  [[nodiscard]] const UnitRule& units() const { return units_; }
+  [[nodiscard]] UnitRule& units() { return units_; }
 
   void on_access(const Event& e, EventNumber n) {
     const SetRule::Sets sets = sets_.of(e.target, *names_);
