@@ -74,6 +74,22 @@ class Blocks {
  public:
   /// Before an event is looked at: opens the block that it begins, and finds the one that it ends.
   void enter(const Event& e, EventNumber n, const Names& names, BlockRule& rule);
+  /// In place of enter() and leave(), for an enter or exit that begins and ends no block; false:
+  /// it may, and nothing was done.
+  [[nodiscard]] bool pass_function(const Event& e, const Names& names, BlockRule& rule) {
+    Thread& state = thread(e.thread);
+    if (e.kind == EventKind::kEnter) {
+      if (rule.opens(e, names)) return false;
+      ++state.functions;
+      return true;
+    }
+    if (!state.open.empty() &&
+        (!state.open.back().function || state.open.back().depth == state.functions)) {
+      return false;
+    }
+    if (state.functions > 0) --state.functions;
+    return true;
+  }
   /// After it was looked at: closes, forks, lets threads die.
   void leave(const Event& e);
 

@@ -35,6 +35,7 @@ Decide::Decide(Options options)
 void Decide::take(const Batch& batch, const Names& names) {
   if (const std::size_t threads = names.table(Space::kThread).size(); last_.size() < threads) {
     last_.resize(threads);
+    settled_.resize(threads);
   }
   variables_ = names.table(Space::kVariable).size();
   switch (options_.look) {
@@ -56,8 +57,10 @@ void Decide::run(const Batch& batch, const Names& names) {
     }
     if ((e.flags & kDropped) != 0) [[unlikely]]
       continue;
-    if (e.thread.index() >= last_.size()) [[unlikely]]
+    if (e.thread.index() >= last_.size()) [[unlikely]] {
       last_.resize(e.thread.index() + 1);
+      settled_.resize(last_.size());
+    }
     last_[e.thread.index()] = n;
     if (violation_ != 0) [[unlikely]] {  // only last() is still of interest
       if (options_.stop_at_first) return;
@@ -68,19 +71,40 @@ void Decide::run(const Batch& batch, const Names& names) {
       if constexpr (look == Look::kFiltered) detector_.access(e, n);
       if (look != Look::kAll && !looked_at(e)) [[likely]] {
         ++skipped_;
-        note_outside(e);
-        flat_.pass(e, n);
+        if (!settled_[e.thread.index()]) settle(e, n);
         continue;
       }
+    } else if (e.kind == EventKind::kEnter || e.kind == EventKind::kExit) {
+      function(e, n, names);
+      continue;
     } else if constexpr (look == Look::kFiltered) {
       feed_detector(e, n);
     }
+    blocks_.enter(e, n, names, rule_);
     event(e, n, names);
   }
 }
 
-void Decide::event(const Event& e, EventNumber n, const Names& names) {
+/// Most functions are no blocks: then this is as little of an event as an access that is skipped.
+void Decide::function(const Event& e, EventNumber n, const Names& names) {
+  if (blocks_.pass_function(e, names, rule_)) {
+    if (e.kind == EventKind::kEnter) note_source(e, names);
+    if (!settled_[e.thread.index()]) settle(e, n);
+    return;
+  }
   blocks_.enter(e, n, names, rule_);
+  if (e.kind == EventKind::kEnter) note_source(e, names);
+  event(e, n, names);
+}
+
+void Decide::settle(const Event& e, EventNumber n) {
+  note_outside(e);
+  flat_.pass(e, n);
+  settled_[e.thread.index()] = true;
+}
+
+void Decide::event(const Event& e, EventNumber n, const Names& names) {
+  settled_[e.thread.index()] = false;
   if (const BlockIndex opened = blocks_.opened(); opened != kNoBlock) {
     if (blocks_[opened].parent == kNoBlock) root_ = e.thread;
   }
@@ -92,17 +116,16 @@ void Decide::event(const Event& e, EventNumber n, const Names& names) {
   flat_.take(e, n);
   crossings_.take(e, n, names);
   note_outside(e);
-  if (e.kind == EventKind::kEnter) note_source(e, names);
   blocks_.leave(e);
   if (violation_ == 0 && reach_.violation().event != 0) violation_ = n;
 }
 
 void Decide::note_source(const Event& e, const Names& names) {
+  if (e.target < known_labels_.size() && known_labels_[e.target]) return;
   if (blocks_.innermost(e.thread) == kNoBlock) return;
   if (e.target >= known_labels_.size()) {
     known_labels_.resize(std::max<std::size_t>(names.table(Space::kLabel).size(), e.target + 1));
   }
-  if (known_labels_[e.target]) return;
   known_labels_[e.target] = true;
   const std::string_view name = sources::name_of(names.label(e.label()));
   if (name.empty() || !named_sources_.insert(std::string(name)).second) return;

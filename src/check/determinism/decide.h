@@ -38,10 +38,12 @@ class Decide {
   explicit Decide(Options options);
 
   void take(const Batch& batch, const Names& names);
-  [[nodiscard]] bool satisfied() const { return options_.stop_at_first && violation_ != 0; }
+  [[nodiscard]] bool satisfied() const { return options_.stop_at_first && violation() != 0; }
 
   /// The event at which a violation was noticed; 0: none was, but see candidates().
-  [[nodiscard]] EventNumber violation() const { return violation_; }
+  [[nodiscard]] EventNumber violation() const {
+    return violation_ != 0 ? violation_ : reach_.violation().event;
+  }
   [[nodiscard]] const Crossings& crossings() const { return crossings_; }
   /// With kFiltered: what was skipped has to be looked at after all. The variables, or all of them.
   [[nodiscard]] bool races() const;
@@ -69,6 +71,10 @@ class Decide {
   [[nodiscard]] std::vector<Stat> stats() const;
 
  private:
+  void function(const Event& e, EventNumber n, const Names& names);
+  /// An event that is not looked at itself: that the thread did something, where it is now.
+  void settle(const Event& e, EventNumber n);
+  /// After Blocks::enter().
   void event(const Event& e, EventNumber n, const Names& names);
   void note_source(const Event& e, const Names& names);
   /// Which thread acts outside of blocks, as long as there is one outermost block at most.
@@ -96,6 +102,8 @@ class Decide {
   RaceDetector detector_;
   EventNumber violation_ = 0;
   std::vector<EventNumber> last_;
+  /// By thread, as many as last_: settle() would do nothing new until the thread's next event().
+  std::vector<std::uint8_t> settled_;
   std::size_t variables_ = 0;
   struct Outside {
     bool any = false;
