@@ -50,6 +50,8 @@ constexpr Case kCases[] = {
     {"ping_pong", "Table::ball_", "Table::play"},
     {"shop", "std::vector", "Customer::buy", "[units]\nwork = [\"Customer::buy\"]\n"},
     {"suns_account", "Bank::balance_", "Bank::update"},
+    {"vector_copy", "Vector::size_", "Vector::Vector"},
+    {"web_server", "Server::finishing_", "Server::serve"},
 };
 
 class AtomicSetsProgram : public testing::TestWithParam<Case> {
