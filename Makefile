@@ -6,7 +6,7 @@ SYNDROME = build/bin/syndrome
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything demo test soak test-tsan test-real fuzz bench bench-capture results format lint \
+.PHONY: help deps build everything demo test soak test-tsan test-real fuzz bench bench-capture bench-live results format lint \
 	sanitize install package clean
 
 help:  ## this list
@@ -53,6 +53,10 @@ bench: everything  ## micro-benchmarks and the end-to-end table
 bench-capture: everything  ## what recording costs, beside ThreadSanitizer (ROUNDS=5)
 	@scripts/deps lint
 	@build/bin/bench_capture build/bin bench/programs $(or $(ROUNDS),5)
+
+bench-live: everything  ## what `syndrome run` costs, beside ThreadSanitizer (ROUNDS=5)
+	@scripts/deps lint
+	@build/bin/bench_capture --live build/bin bench/programs $(or $(ROUNDS),5)
 
 results: everything  ## the papers' tables beside ours, into docs/results.md (ONLY=singletrack ROUNDS=3)
 	@scripts/deps lint

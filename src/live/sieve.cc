@@ -178,7 +178,9 @@ bool Sieve::update_own_two(Thread& thread, Cell& cell, unsigned mask, bool write
   const Entry b = cell.b;
   if (!own(a) || !own(b)) return false;
   const auto gone = [&](Entry entry) {
-    return (entry.mask() & ~mask) == 0 && entry.bits() < thread.past_ && (write || !entry.write());
+    if ((entry.mask() & ~mask) != 0) return false;
+    if (entry.bits() < thread.past_) return write || !entry.write();
+    return write && !entry.write() && entry.position() == thread.position_;
   };
   const auto stays = [&](Entry entry) {
     return (entry.mask() & mask) == 0 || (!write && entry.write() && entry.bits() < thread.since_);
@@ -212,44 +214,89 @@ bool Sieve::update_own_two(Thread& thread, Cell& cell, unsigned mask, bool write
   return true;
 }
 
-/// The common case of data that no other thread has accessed: the same as update(), in place.
-bool Sieve::update_alone(Thread& thread, std::uint64_t address, Cell& cell, unsigned mask,
-                         bool write, std::uint32_t site) {
+/// The common case of data that a lock guards: at most two entries, nothing to tell, and at most
+/// one of them stays. The same as update().
+bool Sieve::update_two(Thread& thread, Cell& cell, unsigned mask, bool write, std::uint32_t site) {
+  enum class Fate : std::uint8_t { kGoes, kStays, kUnclear };
+  const auto fate_of = [&](Entry entry) {
+    if (entry.empty()) return Fate::kGoes;
+    if (!entry.plain() || entry.is_list()) return Fate::kUnclear;
+    if ((entry.mask() & mask) == 0) return Fate::kStays;
+    if (entry.mask() != mask) return Fate::kUnclear;
+    if (((entry.bits() ^ thread.slot_bits_) & Entry::kSlotBits) == 0) {
+      if (entry.bits() >= thread.past_) return Fate::kUnclear;
+      return write || !entry.write() ? Fate::kGoes : Fate::kStays;
+    }
+    if (matters(thread, entry)) return write || entry.write() ? Fate::kUnclear : Fate::kStays;
+    return write || !entry.write() ? Fate::kGoes : Fate::kStays;
+  };
+  const Fate a = fate_of(cell.a);
+  if (a == Fate::kUnclear) return false;
+  const Fate b = fate_of(cell.b);
+  if (b == Fate::kUnclear || (a == Fate::kStays && b == Fate::kStays)) return false;
+  if (b == Fate::kStays) {
+    std::swap(cell.a, cell.b);
+    std::swap(cell.where_a, cell.where_b);
+  }
+  const bool one_stays = a == Fate::kStays || b == Fate::kStays;
+  if (one_stays && (cell.a.mask() & mask) != 0 && cell.a.write() &&
+      cell.a.slot() != thread.slot()) {
+    cell.a.set(Entry::kSole, false);
+  }
+  // The newest first, where it is looked for first.
+  if (one_stays) {
+    cell.b = cell.a;
+    cell.where_b = cell.where_a;
+  } else {
+    cell.b = Entry();
+  }
+  cell.a = Entry(thread.position_, thread.slot(), mask, write);
+  cell.where_a = next_place(thread, site);
+  return true;
+}
+
+/// Nothing to tell, few entries: the same as update(), in place. False: it is not so, and nothing
+/// has been changed.
+bool Sieve::update_quietly(Thread& thread, std::uint64_t address, Cell& cell, unsigned mask,
+                           bool write, std::uint32_t site) {
   constexpr std::size_t kMost = 8;
   SitedEntry kept[kMost + 1];
   std::size_t count = 0;
   unsigned rest = mask;
   SitedEntry* alike = nullptr;
-  // False: it is not such data, or something has to be told of.
   const auto take = [&](Entry entry, Where where) {
-    if (((entry.bits() ^ thread.slot_bits_) & Entry::kSlotBits) != 0 || !entry.plain()) {
-      return false;
-    }
+    if (!entry.plain()) return false;
     const unsigned both = entry.mask() & mask;
+    const bool own = ((entry.bits() ^ thread.slot_bits_) & Entry::kSlotBits) == 0;
     const bool at_position = entry.position() == thread.position_;
-    if (both != 0) {
+    const bool yields = write || !entry.write();
+    if (both != 0 && own) {
       const bool same = entry.bits() >= thread.since_;
       if (same && (entry.write() || !write)) {
         rest &= ~both;
-      } else if (write || !entry.write()) {
+      } else if (yields) {
         const bool of_block = thread.begin_ != 0 && entry.position() >= thread.begin_;
-        if (!of_block || at_position) {
-          entry.forget(both);
-          if (entry.empty()) return true;
-        } else if (!same) {
-          return false;
-        }
+        if (of_block && !at_position && !same) return false;
+        if (!of_block || at_position) entry.forget(both);
+      }
+    } else if (both != 0) {
+      if (matters(thread, entry)) {
+        if (write || entry.write()) return false;
+      } else if (yields) {
+        entry.forget(both);
+      } else {
+        entry.set(Entry::kSole, false);
       }
     }
+    if (entry.empty()) return true;
     kept[count] = {entry, where};
-    if (at_position && entry.write() == write && where.site() == site) alike = &kept[count];
+    if (own && at_position && entry.write() == write && where.site() == site) alike = &kept[count];
     ++count;
     return true;
   };
   if (!cell.a.empty() && !take(cell.a, cell.where_a)) return false;
-  const bool list = cell.b.is_list();
-  if (list) {
-    std::vector<SitedEntry>& more = shadow_.list(cell.b);
+  if (cell.b.is_list()) {
+    const std::vector<SitedEntry>& more = shadow_.list(cell.b);
     if (more.size() >= kMost) return false;
     for (const SitedEntry& each : more) {
       if (!take(each.entry, each.where)) return false;
@@ -257,12 +304,24 @@ bool Sieve::update_alone(Thread& thread, std::uint64_t address, Cell& cell, unsi
   } else if (!cell.b.empty() && !take(cell.b, cell.where_b)) {
     return false;
   }
-  if (rest != 0) {
-    if (alike != nullptr) {
-      alike->entry.add(rest);
-    } else {
-      kept[count++] = {Entry(thread.position_, thread.slot(), rest, write),
-                       next_place(thread, site)};
+  if (rest != 0 && alike != nullptr) {
+    alike->entry.add(rest);
+  } else if (rest != 0) {
+    // In front, where it is looked for first.
+    kept[count++] = {Entry(thread.position_, thread.slot(), rest, write), next_place(thread, site)};
+    std::swap(kept[0], kept[count - 1]);
+  }
+  if (write) {
+    // Whoever has read a write of this thread is over, where it has written again.
+    for (std::size_t i = 0; i < count; ++i) {
+      Entry& entry = kept[i].entry;
+      if (!entry.write() || entry.slot() != thread.slot()) continue;
+      bool sole = true;
+      for (std::size_t other = 0; other < count; ++other) {
+        sole &= kept[other].entry.slot() == thread.slot() ||
+                (kept[other].entry.mask() & entry.mask()) == 0;
+      }
+      entry.set(Entry::kSole, sole);
     }
   }
   shadow_.write(address, cell, {kept, count});
@@ -274,10 +333,23 @@ void Sieve::look(Thread& thread, std::uint64_t address, unsigned bytes, bool wri
   ++counts_.slow;
   const unsigned mask = ((1u << bytes) - 1u) << (address & 7);
   Cell& cell = shadow_.at(address);
-  if (update_own_two(thread, cell, mask, write, site)) return shadow_.touch(address);
-  if (update_alone(thread, address, cell, mask, write, site)) return;
+  if (update_own_two(thread, cell, mask, write, site) ||
+      update_two(thread, cell, mask, write, site)) {
+    return shadow_.touch(address);
+  }
+  if (update_quietly(thread, address, cell, mask, write, site)) return;
   if (!write && cell.b.is_list() && read_again(thread, cell, address, mask, site)) return;
   update(thread, address & ~std::uint64_t{7}, mask, write, site);
+}
+
+void Sieve::look_twice(Thread& thread, std::uint64_t address, unsigned bytes, std::uint32_t site) {
+  // The write takes the place of the read, if there is nothing to tell.
+  const unsigned mask = ((1u << bytes) - 1u) << (address & 7);
+  if (update_own_two(thread, shadow_.at(address), mask, true, site)) {
+    return shadow_.touch(address);
+  }
+  look(thread, address, bytes, false, site);
+  look(thread, address, bytes, true, site);
 }
 
 bool Sieve::known_run(Thread& thread, std::uint64_t address, std::int64_t stride,
@@ -313,14 +385,19 @@ bool Sieve::known_run(Thread& thread, std::uint64_t address, std::int64_t stride
   for (std::uint64_t i = 0; i < rounds; ++i, address += static_cast<std::uint64_t>(stride)) {
     if (known(thread, address, bytes, writes)) continue;
     changed = true;
+    ++counts_.slow;
     Cell& cell = shadow_.at(address);
     const unsigned mask = ((1u << bytes) - 1u) << (address & 7);
-    ++counts_.slow;
+    if (update_own_two(thread, cell, mask, writes, site)) {
+      shadow_.touch(address);
+      continue;
+    }
     for (const bool write : {false, true}) {
       if (!(write ? writes : reads)) continue;
-      if (update_own_two(thread, cell, mask, write, site)) {
+      if (update_own_two(thread, cell, mask, write, site) ||
+          update_two(thread, cell, mask, write, site)) {
         shadow_.touch(address);
-      } else if (!update_alone(thread, address, cell, mask, write, site) &&
+      } else if (!update_quietly(thread, address, cell, mask, write, site) &&
                  (write || !cell.b.is_list() || !read_again(thread, cell, address, mask, site))) {
         return false;
       }
@@ -365,7 +442,9 @@ void Sieve::update(Thread& thread, std::uint64_t granule, unsigned mask, bool wr
     const unsigned both = entry.mask() & mask;
     if (both == 0) continue;
     if (entry.slot() != thread.slot()) {
-      if (write) entry.forget(both);
+      // A read that is ordered before this one is implied by it.
+      const bool implied = entry.plain() && !entry.write() && !matters(thread, entry);
+      if (write || implied) entry.forget(both);
       continue;
     }
     const bool same =

@@ -16,9 +16,9 @@
 //   - a is in a block that is still open, or b is in one that had begun before anything ordered a
 //     before it: the edge is implied, but it is what a person wants to see of an interruption.
 // "Next": what is older is implied, because accesses to the same bytes in between are ordered or
-// told themselves. Of the accesses of one thread to the same bytes within one block (outside of
-// blocks, and for races: behind one position) the first read and the first write count, unless
-// another thread came in between.
+// told themselves; and so is a read that is ordered before another one. Of the accesses of one
+// thread to the same bytes within one block (outside of blocks, and for races: behind one position)
+// the first read and the first write count, unless another thread came in between.
 
 #pragma once
 
@@ -122,6 +122,8 @@ class Sieve {
 
   /// The same as access(), when it is not known.
   void look(Thread& thread, std::uint64_t address, unsigned bytes, bool write, std::uint32_t site);
+  /// A read and then a write of the same bytes, when it is not known.
+  void look_twice(Thread& thread, std::uint64_t address, unsigned bytes, std::uint32_t site);
 
   /// Whether accesses to `bytes` bytes at address, address + stride, … (`rounds` of them) change
   /// nothing that has to be told of. They have been followed as far as that was so.
@@ -154,8 +156,10 @@ class Sieve {
 
   [[nodiscard]] static bool update_own_two(Thread& thread, Cell& cell, unsigned mask, bool write,
                                            std::uint32_t site);
-  [[nodiscard]] bool update_alone(Thread& thread, std::uint64_t address, Cell& cell, unsigned mask,
-                                  bool write, std::uint32_t site);
+  [[nodiscard]] bool update_two(Thread& thread, Cell& cell, unsigned mask, bool write,
+                                std::uint32_t site);
+  [[nodiscard]] bool update_quietly(Thread& thread, std::uint64_t address, Cell& cell,
+                                    unsigned mask, bool write, std::uint32_t site);
   [[nodiscard]] bool read_again(Thread& thread, Cell& cell, std::uint64_t address, unsigned mask,
                                 std::uint32_t site);
   void update(Thread& thread, std::uint64_t granule, unsigned mask, bool write, std::uint32_t site);

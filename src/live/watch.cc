@@ -157,8 +157,11 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
       return;
     }
     if (sieve_.known(*thread_, address, plain.bytes, plain.writes)) return;
-    if (plain.reads) sieve_.look(*thread_, address, plain.bytes, false, index);
-    if (plain.writes) sieve_.look(*thread_, address, plain.bytes, true, index);
+    if (plain.reads && plain.writes) {
+      sieve_.look_twice(*thread_, address, plain.bytes, index);
+    } else {
+      sieve_.look(*thread_, address, plain.bytes, plain.writes, index);
+    }
   }
 
   void enter(OpenFrame& frame) {

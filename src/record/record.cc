@@ -239,8 +239,13 @@ Ended record(const Options& options) {
     complain(fmt::format("the recorder ended before the program; what is in {} may be cut off",
                          options.output));
     recording->session.remove();
-  } else if (started) {
-    report(options, summary);
+  } else {
+    if (started) report(options, summary);
+    // It has nothing more to do; whoever asks for the memory of all that ran is told of it, too.
+    if (summary.running == 0) {
+      while (::waitpid(recording->recorder, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
   }
   return result;
 }

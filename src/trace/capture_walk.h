@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "event/unit.h"
@@ -227,15 +228,24 @@ void ThreadWalk::run(std::span<const std::uint64_t> record, Visitor& visitor) {
 }
 
 template <class Visitor>
-WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at, Visitor& visitor) {
+WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& walked,
+                          Visitor& visitor) {
   using wire::Control;
+  // Not the caller's own, which the compiler would store for every word.
+  std::size_t at = walked;
+  const auto stop = [&](WalkStop why) {
+    walked = at;
+    return why;
+  };
   while (at < words.size()) {
     const std::uint64_t word = words[at];
     if (!wire::is_control(word)) {
       ++at;
-      const std::uint32_t index = site_index(wire::top_of(word) | wide_);
-      wide_ = 0;
-      if (index != 0) {
+      std::uint32_t number = wire::top_of(word);
+      if (wide_ != 0) [[unlikely]]
+        number |= std::exchange(wide_, 0);
+      const std::uint32_t index = site_index(number);
+      if (index != 0) [[likely]] {
         visitor.access(meta_->sites[index - 1], index, wire::address_of(word));
       } else {
         ++odd_;
@@ -266,7 +276,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
         break;
       case Control::kTime:
         ++at;
-        if (!visitor.time(wire::time_of(word))) return WalkStop::kPaused;
+        if (!visitor.time(wire::time_of(word))) return stop(WalkStop::kPaused);
         break;
       case Control::kWide:
         ++at;
@@ -282,7 +292,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
         break;
       case Control::kRange:
       case Control::kLocals: {
-        if (words.size() - at < 3) return WalkStop::kMore;
+        if (words.size() - at < 3) return stop(WalkStop::kMore);
         const std::uint64_t address = wire::value_of(words[at + 1]);
         const std::uint64_t bytes = wire::value_of(words[at + 2]);
         at += 3;
@@ -297,7 +307,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
       }
       case Control::kSync: {
         const std::size_t operands = wire::operands_of(word);
-        if (words.size() - at <= operands) return WalkStop::kMore;
+        if (words.size() - at <= operands) return stop(WalkStop::kMore);
         const auto value = [&](std::size_t i) {
           return i < operands ? wire::value_of(words[at + 1 + i]) : 0;
         };
@@ -313,7 +323,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
           at += 1 + operands;
           break;
         }
-        if (!visitor.sync(record)) return WalkStop::kPaused;
+        if (!visitor.sync(record)) return stop(WalkStop::kPaused);
         at += 1 + operands;
         if (record.kind == wire::Sync::kBlockBegin) {
           OpenFrame frame;
@@ -329,7 +339,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
       }
       case Control::kRun: {
         const std::size_t length = wire::run_words(wire::top_of(word) & 0xf);
-        if (words.size() - at < length) return WalkStop::kMore;
+        if (words.size() - at < length) return stop(WalkStop::kMore);
         run(words.subspan(at, length), visitor);
         at += length;
         break;
@@ -340,7 +350,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& at,
         break;
     }
   }
-  return WalkStop::kMore;
+  return stop(WalkStop::kMore);
 }
 
 }  // namespace syndrome::trace

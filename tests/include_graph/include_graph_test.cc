@@ -35,8 +35,10 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
       "check/samples/random_trace.h", "check/samples/shrink.h", "check/atomicity/conflict.h",
       "check/atomicity/reach.h", "check/atomicity/evidence.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
+    {"live", {"event", "clock", "record", "spec", "trace", "check", "check/*"}},
     {"report", {"event", "spec", "check"}},
-    {"cli", {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "report"}},
+    {"cli",
+     {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live", "report"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of
