@@ -82,6 +82,20 @@ TEST(Spec, EverySectionIsOptional) {
             DefaultSets::kAll);
 }
 
+TEST(Spec, OptionsOfAtomicSets) {
+  const Result<Spec> spec = parse_spec(
+      "[atomic-sets.options]\nexclude = ['Account::hits', 'Stats::*']\nspan-threads = true\n");
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  ASSERT_EQ(spec->excluded_locations.size(), 2);
+  EXPECT_EQ(spec->excluded_locations[1].pattern.text(), "Stats::*");
+  EXPECT_TRUE(spec->units_span_threads);
+  EXPECT_FALSE(parse_spec("")->units_span_threads);
+  EXPECT_EQ(error_of("[atomic-sets.options]\nspan-threads = 1"),
+            "line 2, column 16: expected true or false for 'span-threads', found an integer");
+  EXPECT_EQ(error_of("[atomic-sets.options]\nexclude = 'x'"),
+            "line 2, column 11: expected a list of strings for 'exclude', found a string");
+}
+
 TEST(Spec, ErrorsSayWhereAndWhatWasMeant) {
   EXPECT_EQ(error_of("[block]\natomic = []"),
             "line 1, column 2: unknown key 'block'; did you mean 'blocks'?");
