@@ -182,9 +182,10 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
       ->type_name("FILE");
   add_check_options(*command, call->check, "--report");
   command->add_flag("--eager", call->eager, "Also print each new finding while the program runs");
-  command->add_flag("--after", call->after,
-                    "Record everything and check it when the program has ended: slower, the same\n"
-                    "verdicts");
+  command->add_flag(
+      "--after", call->after,
+      "Record everything and check it when the program has ended: slower, and the same "
+      "verdicts");
   command
       ->add_option("--error-exitcode", call->error_exit_code,
                    "The exit code when there are findings")

@@ -242,7 +242,8 @@ Status Process::hand_over(Ring& ring) {
 /// A round for the taker: all that the threads had written when it began.
 Result<bool> Process::hand_over(bool all, bool unpublished) {
   const Result<bool> worthwhile = plan_round(all, unpublished || taker_waits_);
-  if (!worthwhile || !*worthwhile) return worthwhile;
+  // Now and then also without any words: the taker may have something left to do.
+  if (!worthwhile || (!*worthwhile && !all)) return worthwhile;
   // After the words have been seen, before they are read: it is there what they speak of.
   if (Status copied = copy_meta(); !copied) return copied.error();
   for (Ring& ring : rings_) {
@@ -256,7 +257,7 @@ Result<bool> Process::hand_over(bool all, bool unpublished) {
     taker_->ended(ring.header->thread);
     set_free(ring);
   }
-  return true;
+  return *worthwhile;
 }
 
 Result<bool> Process::drain(bool all, Team& team) {

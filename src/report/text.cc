@@ -493,7 +493,10 @@ class Writer {
     }
     paragraph("There was nothing to check: nobody has said which functions are to run as if alone.",
               0, Style::kWarn);
-    paragraph("Name them in a spec; it needs no rebuild and no new run:", 0);
+    const bool kept = report_.trace.kept;
+    paragraph(kept ? "Name them in a spec; it needs no rebuild and no new run:"
+                   : "Name them in a spec; it needs no rebuild:",
+              0);
     line("");
     line("   # blocks.toml");
     line("   [blocks]");
@@ -510,7 +513,9 @@ class Writer {
       line("   ]");
     }
     line("");
-    line(fmt::format("   syndrome check --spec blocks.toml {}", clean(quoted(report_.trace.file))));
+    // A trace that is not kept is called by its program's command line.
+    line(fmt::format("   syndrome {} --spec blocks.toml {}", kept ? "check" : "run",
+                     kept ? clean(quoted(report_.trace.file)) : "-- " + clean(report_.trace.file)));
     line("");
     paragraph(
         "or put SYNDROME_ATOMIC (from <syndrome/syndrome.h>) before a function or into a "

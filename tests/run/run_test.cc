@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "support/shell.h"
 
@@ -138,6 +139,34 @@ TEST_F(Run, PrintsNewsWhileTheProgramRuns) {
           "for i in $(seq 400); do grep -q 'Atomicity violated' err && break; sleep 0.05; done; "
           "grep -c 'there is news' err; kill -TERM $!; wait $!; grep -c 'Atomicity violated' err");
   EXPECT_EQ(outcome.out, "1\n2\n");
+}
+
+TEST_F(Run, SaysHowToNameBlocksWhenThereAreNone) {
+  shell_.write("bare.c",
+               "#include <pthread.h>\n"
+               "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"
+               "int n;\n"
+               "void add(void) { pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m); }\n"
+               "int main(void) { add(); return 0; }\n");
+  EXPECT_EQ(run("syndrome cc -g -pthread bare.c -o bare").code, 0);
+  const Outcome outcome = run("syndrome run -- ./bare now");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("atomic = [\"add\"]"));
+  EXPECT_THAT(outcome.err, HasSubstr("syndrome run --spec blocks.toml -- ./bare now"));
+}
+
+// What is followed while the program runs, and what is recorded and looked at afterwards.
+TEST_F(Run, FindsTheSameWhileTheProgramRunsAndAfterIt) {
+  for (const std::string way : {"fine", "broken"}) {
+    std::vector<std::string> said;
+    for (const std::string when : {"", "--after "}) {
+      (void)run("syndrome run --check atomicity,races,determinism --format json --report r.json " +
+                when + "-- ./program " + way);
+      said.push_back(run("grep -E '\"(verdict|rule|fingerprint)\"' r.json").out);
+    }
+    EXPECT_THAT(said[0], HasSubstr("verdict"));
+    EXPECT_EQ(said[0], said[1]);
+  }
 }
 
 TEST_F(Run, RefusesAWrongCallBeforeTheProgramRuns) {
