@@ -206,9 +206,9 @@ class Flatten {
     thread(e.child());
     Thread& state = threads_[e.thread.index()];
     Thread& child = threads_[e.child().index()];
-    if (!child.acted) {
-      neutral(e, n, state.line);
-    } else if (child.inside != 0 && block != kNoBlock && blocks_[block].begin == child.inside) {
+    const bool same_block =
+        child.inside != 0 && block != kNoBlock && blocks_[block].begin == child.inside;
+    if (!child.acted || same_block) {
       neutral(e, n, state.line);
     } else if (child.ended) {
       show(EventKind::kHappensAfter, e, state.line, *child.taken_from, n);
