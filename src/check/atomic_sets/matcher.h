@@ -116,6 +116,11 @@ class Matcher {
   /// An access that belongs to no unit: a unit by itself.
   void access_alone(ThreadId thread, Membership where, EventKind kind, Access access);
 
+  /// A hint that there will be an access to this set.
+  void soon(std::uint32_t set) const {
+    if (set < window_of_.size()) __builtin_prefetch(&window_of_[set]);
+  }
+
   struct Counts {
     std::uint64_t units = 0;      // opened
     std::uint64_t alone = 0;      // accesses to sets that no other unit was in

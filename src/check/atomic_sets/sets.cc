@@ -12,6 +12,9 @@
 namespace syndrome::check::atomic_sets {
 namespace {
 
+/// Sets of the spec that a variable may be in; more are passed over.
+constexpr std::size_t kMostSets = 1000;
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -176,11 +179,11 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
   const VariableName parts(text);
   Place place;
   place.known = true;
-  place.first = static_cast<std::uint32_t>(memberships_.size());
+  std::vector<Membership> in;
   const std::vector<std::uint32_t> said = declared_for(text, parts);
   const bool excluded = !said.empty() && said.front() == kExcluded;
   for (const std::uint32_t number : said) {
-    if (excluded) break;
+    if (excluded || in.size() == kMostSets) break;
     const Declared& declared = declared_[number];
     const bool of_object = declared.of_objects && !parts.object.empty();
     const std::uint32_t set = set_of(
@@ -189,15 +192,18 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
         of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name;
     add(details_of(set).titles, words_->of(declared.name));
     if (!parts.object.empty()) add_class(set, class_of(parts.name));
-    memberships_.push_back({set, variable});
+    in.push_back({set, variable});
   }
   if (said.empty()) {
     place.counts_atomics = options_.otherwise != spec::DefaultSets::kClass;
-    memberships_.push_back(by_default(variable, text, parts));
+    in.push_back(by_default(variable, text, parts));
   }
-  place.count = static_cast<std::uint32_t>(memberships_.size()) - place.first;
-  // So that a span of none has somewhere to point to.
-  if (place.count == 0) memberships_.emplace_back();
+  place.count = static_cast<std::uint16_t>(in.size());
+  if (in.size() == 1) place.one = in.front();
+  if (in.size() > 1) {
+    place.one.location = static_cast<std::uint32_t>(memberships_.size());
+    memberships_.insert(memberships_.end(), in.begin(), in.end());
+  }
   places_[variable] = place;
 }
 

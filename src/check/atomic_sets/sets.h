@@ -72,7 +72,19 @@ class SetRule {
     if (variable >= places_.size() || !places_[variable].known) [[unlikely]]
       decide(variable, names);
     const Place& place = places_[variable];
-    return {std::span(&memberships_[place.first], place.count), place.counts_atomics};
+    if (place.count > 1) [[unlikely]]
+      return {std::span(&memberships_[place.one.location], place.count), place.counts_atomics};
+    return {std::span(&place.one, place.count), place.counts_atomics};
+  }
+  /// A hint that of() will be asked for this variable soon.
+  void soon(std::uint32_t variable) const {
+    if (variable < places_.size()) __builtin_prefetch(&places_[variable]);
+  }
+  /// The set of a variable that is in one, as far as is known; 0 otherwise. A guess, for
+  /// prefetching.
+  [[nodiscard]] std::uint32_t likely_set(std::uint32_t variable) const {
+    return variable < places_.size() && places_[variable].count == 1 ? places_[variable].one.set
+                                                                     : 0;
   }
 
   /// As reports call it: "S1", "S1 of 5581c0", "x"; "Account at 5581c0" by the class that has this
@@ -101,8 +113,8 @@ class SetRule {
 
  private:
   struct Place {
-    std::uint32_t first = 0;  // in memberships_
-    std::uint32_t count = 0;
+    Membership one;  // when the count is 1; when it is more, location is the first in memberships_
+    std::uint16_t count = 0;
     bool known = false;
     bool counts_atomics = true;
   };
@@ -153,9 +165,9 @@ class SetRule {
   std::vector<Tracked> entries_;
   /// There may be as many entries as variables: those that end in a plain word, by that word.
   tsl::robin_map<std::string, std::vector<std::uint32_t>> by_word_;
-  std::vector<std::uint32_t> others_;  // the other entries
-  std::vector<Place> places_;          // by variable
-  std::vector<Membership> memberships_;
+  std::vector<std::uint32_t> others_;    // the other entries
+  std::vector<Place> places_;            // by variable
+  std::vector<Membership> memberships_;  // of variables in several sets
   std::vector<Set> sets_;
   std::vector<Details> details_;
   tsl::robin_map<std::uint64_t, std::uint32_t> by_key_;    // hash of what identifies a set

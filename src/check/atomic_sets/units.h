@@ -21,6 +21,7 @@
 
 #include <tsl/robin_map.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -117,6 +118,15 @@ class UnitTracker : public EventHandlers {
         sink_->access(unit, where, e.kind, {n, e.site});
       }
     }
+  }
+  /// Two steps, because where the set is comes from where the variable is: the second for an event
+  /// that was announced a few events ago.
+  void soon(const Event& e) {
+    if (e.kind > EventKind::kRmw) return;
+    sets_.soon(e.target);
+    std::uint32_t& announced = announced_[next_announced_++ % announced_.size()];
+    sink_->soon(sets_.likely_set(announced));
+    announced = e.target;
   }
   void on_begin(const Event& e, EventNumber n) {
     Frame& frame = push(of(e.thread), e, n);
@@ -298,7 +308,9 @@ class UnitTracker : public EventHandlers {
   SetRule sets_;
   UnitRule units_;
   std::vector<Thread> threads_;
-  std::vector<std::uint32_t> users_;  // by unit: threads that are in it
+  std::vector<std::uint32_t> users_;          // by unit: threads that are in it
+  std::array<std::uint32_t, 6> announced_{};  // variables
+  std::size_t next_announced_ = 0;
 };
 
 }  // namespace syndrome::check::atomic_sets
