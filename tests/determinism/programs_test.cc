@@ -7,11 +7,19 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <set>
 #include <string>
 
 #include "singletrack.h"
 #include "support/shell.h"
+
+namespace syndrome::bench {
+/// For GoogleTest: the name of a test would have a pointer in it otherwise.
+static void PrintTo(const SingleTrackRow& row, std::ostream* out) {
+  *out << row.name;
+}
+}  // namespace syndrome::bench
 
 namespace syndrome::test {
 namespace {
