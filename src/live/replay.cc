@@ -19,7 +19,7 @@ struct Playing {
 
 Status replay(const std::string& path, const WatchOptions& options, const std::string& output,
               std::size_t piece) {
-  const auto index = trace::read_capture_index(path);
+  const Result<trace::CaptureIndex> index = trace::read_capture_index(path);
   if (!index) return index.error();
   auto loader = trace::WordLoader::open(path);
   if (!loader) return loader.error();

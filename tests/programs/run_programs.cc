@@ -11,12 +11,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "check/pass.h"
+#include "check/registry.h"
+#include "live/replay.h"
+#include "live/told_trace.h"
 #include "programs/program.h"
+#include "spec/spec.h"
 #include "support/shell.h"
 
 namespace syndrome::test {
@@ -135,6 +142,7 @@ class Run {
     }
     const json report = json::parse(outcome.out);
     ++seen.traces;
+    compare_replay(file, report);
     seen.blocks += report["trace"]["blocks"].get<std::size_t>();
     const json& races = report["checks"][1]["findings"];
     seen.races += races.size();
@@ -152,6 +160,39 @@ class Run {
       }
     }
     seen.report += shell_.run(fmt::format("syndrome check --check atomicity {}{}", spec, file)).out;
+  }
+
+  /// The very same run, played to what checks programs while they run: the same verdicts.
+  void compare_replay(const std::string& file, const json& report) {
+    const std::string path = shell_.directory() / file;
+    const std::string told = path + ".told";
+    live::WatchOptions options;
+    Result<spec::Spec> spec = spec::Spec();
+    if (!program_.blocks.empty()) spec = spec::read_spec(shell_.directory() / "spec.toml");
+    if (!spec) return fail(spec.error().message);
+    options.spec = &*spec;
+    // All words at once: then accesses that race are in the order in which `check` has them.
+    const Status played =
+        live::replay(path, options, told, std::numeric_limits<std::size_t>::max());
+    if (!played) return fail(fmt::format("replaying {}: {}", file, played.error().message));
+    std::vector<std::unique_ptr<check::Check>> checks;
+    const auto wanted = check::parse_checks("atomicity,races");
+    for (const check::Registration* entry : *wanted) checks.push_back(entry->make({}));
+    check::PassOptions pass;
+    pass.spec = &*spec;
+    const Result<check::PassResult> result = check::run_pass(
+        [&told] { return live::read_told_trace(told, {}); }, trace::Format::kSyn, checks, pass);
+    if (!result) return fail(fmt::format("what was told of {}: {}", file, result.error().message));
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      const std::string verdict = report["checks"][i]["verdict"];
+      if (verdict != check::name_of(result->results[i].verdict)) {
+        fail(fmt::format("{} of {} is {}, but {} when it is followed while it runs",
+                         report["checks"][i]["check"].get<std::string>(), file, verdict,
+                         check::name_of(result->results[i].verdict)));
+      }
+    }
+    fs::remove(told);
+    fs::remove(told + ".late");
   }
 
   // The place of an event, or of a call that led to it: an access may be in a library's header.
