@@ -106,8 +106,8 @@ Status ToldTraceWriter::write(const Names& names) {
 
 // count, late, then for each space: names, and each with its length.
 Status ToldTraceWriter::write_late(const Names& names) {
-  std::ranges::stable_sort(late_, {},
-                           [](const Late& l) { return std::tuple(l.position, l.order); });
+  std::ranges::sort(late_, {},
+                    [](const Late& l) { return std::tuple(l.position, l.order, l.told); });
   const std::string path = late_path(path_);
   const std::string fresh = path + ".new";
   const File file(std::fopen(fresh.c_str(), "wbe"));

@@ -30,7 +30,7 @@ class ToldTraceWriter {
   }
   /// An event that comes behind the one of this number, and there behind those of a lower order.
   void late(EventNumber position, std::uint32_t order, const Event& event) {
-    late_.push_back({position, order, event});
+    late_.push_back({position, order, ++told_, event});
   }
   [[nodiscard]] EventNumber count() const { return count_; }
 
@@ -47,6 +47,7 @@ class ToldTraceWriter {
   struct Late {
     EventNumber position;
     std::uint32_t order;
+    std::uint64_t told;  // as which of them
     Event event;
   };
   static constexpr std::size_t kWorthwhile = 1 << 14;
@@ -60,6 +61,7 @@ class ToldTraceWriter {
   std::unique_ptr<trace::Sink> sink_;
   std::vector<Event> events_;  // not yet written
   std::vector<Late> late_;
+  std::uint64_t told_ = 0;  // late ones
   EventNumber count_ = 0;
 };
 
