@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -114,5 +115,26 @@ class Witnesses {
   std::unordered_map<EventNumber, EventNumber> ends_;  // of blocks of interest, by their begin
   std::vector<Thread> threads_;
 };
+
+/// Says so in the result when a verifier has not accepted so many findings of its check.
+inline void note_rejected(std::size_t rejected, CheckResult& result) {
+  if (rejected == 0) return;
+  result.complete = false;
+  result.notes.push_back(std::to_string(rejected) +
+                         " findings were not accepted by the verifier and are not shown: this is "
+                         "an error in Syndrome, please report it with the trace");
+}
+
+/// Leaves of the findings what the verifier accepts, with their witnesses.
+template <class Verifier>
+void keep_accepted(Verifier& verifier, CheckResult& result) {
+  const std::size_t before = result.findings.size();
+  std::erase_if(result.findings, [&verifier](Finding& finding) {
+    if (verifier.reject(finding)) return true;
+    verifier.add_witnesses(finding);
+    return false;
+  });
+  note_rejected(before - result.findings.size(), result);
+}
 
 }  // namespace syndrome::check

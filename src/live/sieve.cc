@@ -384,6 +384,8 @@ bool Sieve::known_run(Thread& thread, std::uint64_t address, std::int64_t stride
   bool changed = false;
   for (std::uint64_t i = 0; i < rounds; ++i, address += static_cast<std::uint64_t>(stride)) {
     if (known(thread, address, bytes, writes)) continue;
+    // Outside of blocks the order of a thread's accesses counts, and here they come site by site.
+    if (thread.begin_ == 0) return false;
     changed = true;
     ++counts_.slow;
     Cell& cell = shadow_.at(address);

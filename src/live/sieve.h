@@ -125,8 +125,8 @@ class Sieve {
   /// A read and then a write of the same bytes, when it is not known.
   void look_twice(Thread& thread, std::uint64_t address, unsigned bytes, std::uint32_t site);
 
-  /// Whether accesses to `bytes` bytes at address, address + stride, … (`rounds` of them) change
-  /// nothing that has to be told of. They have been followed as far as that was so.
+  /// Whether accesses to `bytes` bytes at address, address + stride, … (`rounds` of them) have
+  /// nothing that has to be told of. In a block, they have been followed as far as that was so.
   [[nodiscard]] bool known_run(Thread& thread, std::uint64_t address, std::int64_t stride,
                                std::uint64_t rounds, unsigned bytes, bool reads, bool writes,
                                std::uint32_t site);

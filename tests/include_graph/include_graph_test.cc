@@ -38,7 +38,8 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"live", {"event", "clock", "record", "spec", "trace", "check", "check/*"}},
     {"report", {"event", "spec", "check"}},
     {"cli",
-     {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live", "report"}},
+     {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live",
+      "report"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of

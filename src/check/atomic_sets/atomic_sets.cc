@@ -1,4 +1,5 @@
 #include "check/atomic_sets/atomic_sets.h"
+#include "check/witnesses.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -151,22 +152,7 @@ class AtomicSets final : public Check {
   }
 
   void verify() {
-    std::size_t rejected = 0;
-    std::erase_if(result_.findings, [&](Finding& finding) {
-      if (verifier_->reject(finding)) {
-        ++rejected;
-        return true;
-      }
-      verifier_->add_witnesses(finding);
-      return false;
-    });
-    if (rejected != 0) {
-      result_.complete = false;
-      result_.notes.push_back(
-          fmt::format("{} findings were not accepted by the verifier and are not shown: this is an "
-                      "error in Syndrome, please report it with the trace",
-                      rejected));
-    }
+    keep_accepted(*verifier_, result_);
     result_.verdict = !result_.findings.empty() ? Verdict::kViolated : Verdict::kUndecided;
   }
 

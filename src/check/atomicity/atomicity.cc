@@ -1,4 +1,5 @@
 #include "check/atomicity/atomicity.h"
+#include "check/witnesses.h"
 
 #include <fmt/format.h>
 
@@ -164,24 +165,7 @@ class Atomicity final : public Check {
     if (options_.first && result_.findings.size() > 1) result_.findings.resize(1);
   }
 
-  void verify() {
-    std::size_t rejected = 0;
-    std::erase_if(result_.findings, [&](Finding& finding) {
-      if (verifier_->reject(finding)) {
-        ++rejected;
-        return true;
-      }
-      verifier_->add_witnesses(finding);
-      return false;
-    });
-    if (rejected != 0) {
-      result_.complete = false;
-      result_.notes.push_back(fmt::format(
-          "{} findings were not accepted by the verifier and are not shown: this is an error in "
-          "Syndrome, please report it with the trace",
-          rejected));
-    }
-  }
+  void verify() { keep_accepted(*verifier_, result_); }
 
   Options options_;
   std::string engine_name_;

@@ -1,4 +1,5 @@
 #include "check/determinism/determinism.h"
+#include "check/witnesses.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -125,21 +126,7 @@ class Determinism final : public Check {
   }
 
   void verify() {
-    std::size_t rejected = 0;
-    std::erase_if(result_.findings, [&](Finding& finding) {
-      if (verifier_->reject(finding)) {
-        ++rejected;
-        return true;
-      }
-      verifier_->add_witnesses(finding);
-      return false;
-    });
-    if (rejected != 0) {
-      incomplete(fmt::format(
-          "{} findings were not accepted by the verifier and are not shown: this is an error in "
-          "Syndrome, please report it with the trace",
-          rejected));
-    }
+    keep_accepted(*verifier_, result_);
     judge();
   }
 

@@ -1,4 +1,5 @@
 #include "check/races/races.h"
+#include "check/witnesses.h"
 
 #include <fmt/format.h>
 #include <tsl/robin_map.h>
@@ -167,12 +168,7 @@ class Races final : public Check {
       finding.count = count;
       verifier_->witnesses().add_to(finding, finding.events);
     }
-    if (rejected == 0) return;
-    result_.complete = false;
-    result_.notes.push_back(
-        fmt::format("{} findings were not accepted by the verifier and are not shown: this is an "
-                    "error in Syndrome, please report it with the trace",
-                    rejected));
+    note_rejected(rejected, result_);
   }
 
   Options options_;
