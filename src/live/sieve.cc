@@ -99,7 +99,6 @@ void Sieve::tell_late(SitedEntry& earlier, std::uint64_t granule, unsigned mask)
   if (entry.told() && mask == entry.mask()) return;
   const ThreadId thread = owner(entry);
   each_run(mask, [&](unsigned from, unsigned bytes) {
-    ++counts_.late;
     listener_->late(
         entry.position(), earlier.where.order(),
         {thread, entry.write(), !entry.plain(), granule + from, bytes, earlier.where.site()});
@@ -109,7 +108,6 @@ void Sieve::tell_late(SitedEntry& earlier, std::uint64_t granule, unsigned mask)
 
 void Sieve::tell_now(Told access, std::uint64_t granule, unsigned mask) {
   each_run(mask, [&](unsigned from, unsigned bytes) {
-    ++counts_.told;
     access.address = granule + from;
     access.bytes = bytes;
     listener_->now(access);
@@ -330,7 +328,6 @@ bool Sieve::update_quietly(Thread& thread, std::uint64_t address, Cell& cell, un
 
 void Sieve::look(Thread& thread, std::uint64_t address, unsigned bytes, bool write,
                  std::uint32_t site) {
-  ++counts_.slow;
   const unsigned mask = ((1u << bytes) - 1u) << (address & 7);
   Cell& cell = shadow_.at(address);
   if (update_own_two(thread, cell, mask, write, site) ||
@@ -387,7 +384,6 @@ bool Sieve::known_run(Thread& thread, std::uint64_t address, std::int64_t stride
     // Outside of blocks the order of a thread's accesses counts, and here they come site by site.
     if (thread.begin_ == 0) return false;
     changed = true;
-    ++counts_.slow;
     Cell& cell = shadow_.at(address);
     const unsigned mask = ((1u << bytes) - 1u) << (address & 7);
     if (update_own_two(thread, cell, mask, writes, site)) {

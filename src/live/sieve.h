@@ -58,13 +58,6 @@ class Listener {
   virtual void now(const Told& access) = 0;
 };
 
-/// How much came, and how much of it mattered.
-struct SieveCounts {
-  std::uint64_t slow = 0;  // that changed shadow memory
-  std::uint64_t told = 0;
-  std::uint64_t late = 0;
-};
-
 class Sieve {
  public:
   struct Options {
@@ -139,7 +132,6 @@ class Sieve {
   void renew(std::uint64_t address, std::uint64_t bytes) { shadow_.clear(address, bytes); }
 
   [[nodiscard]] Shadow& shadow() { return shadow_; }
-  [[nodiscard]] const SieveCounts& counts() const { return counts_; }
 
  private:
   struct Owner {
@@ -185,7 +177,6 @@ class Sieve {
   std::deque<Thread> threads_;              // by id; they stay where they are
   std::vector<std::vector<Owner>> owners_;  // by slot: its threads, one after another
   std::uint32_t open_blocks_ = 0;
-  SieveCounts counts_;
   std::vector<SitedEntry> entries_;
 
   /// Loops that only read, and changed nothing when they ran last: the same again, with the same

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -147,10 +146,6 @@ Result<std::uint64_t> ToldTraceWriter::close(const Names& names) {
   ::stat(path_.c_str(), &told);
   ::stat(late_path(path_).c_str(), &late);
   return static_cast<std::uint64_t>(told.st_size + late.st_size);
-}
-
-bool is_told_trace(const std::string& path) {
-  return ::access(late_path(path).c_str(), F_OK) == 0;
 }
 
 Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,

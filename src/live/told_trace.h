@@ -65,9 +65,6 @@ class ToldTraceWriter {
   EventNumber count_ = 0;
 };
 
-/// Whether the file is such a trace: FILE.late is there.
-[[nodiscard]] bool is_told_trace(const std::string& path);
-
 /// The whole of it, as of its last snapshot.
 [[nodiscard]] Result<std::unique_ptr<trace::Source>> read_told_trace(
     const std::string& path, const trace::ReadOptions& options);
