@@ -1,5 +1,5 @@
-// What the compiler pass knows of a translation unit, as constant data in the program: functions,
-// sites, strings. The runtime copies it into the recording as it is; the reader takes it apart.
+// What the compiler pass knows of a translation unit, as data in the program: functions, sites,
+// strings. It stays as it is but for unit::kLiveBlock. The runtime copies it into the recording as it is; the reader takes it apart.
 //
 //   unit := Header Function[functions] Site[sites] strings
 //
@@ -50,6 +50,9 @@ enum FunctionFlag : std::uint32_t {
   kUnitOfWork = 4,     // SYNDROME_UNIT
   kSystem = 8,         // from a system header
   kLeafOnly = 16,      // entered with wire::Control::kLeaf
+  /// Of a program that runs: a block. What its annotations say; the runtime adds what the one who
+  /// checks it knows.
+  kLiveBlock = 0x80,
 };
 
 enum class SiteKind : std::uint8_t {

@@ -1,6 +1,7 @@
 #include "instrument/accessors.h"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -30,17 +31,20 @@ bool in_library(const llvm::Function& function) {
          in_system_header(program->getFile()->getFilename());
 }
 
-bool may_be_accessor(const llvm::Function& function,
-                     const llvm::SmallPtrSetImpl<llvm::Function*>& kept) {
+bool may_be_inlined(const llvm::Function& function,
+                    const llvm::SmallPtrSetImpl<llvm::Function*>& kept) {
   if (function.isDeclaration() || function.isInterposable() || function.isVarArg() ||
-      function.size() != 1 || function.hasFnAttribute(llvm::Attribute::NoInline) ||
+      function.hasFnAttribute(llvm::Attribute::NoInline) ||
       function.hasFnAttribute(llvm::Attribute::OptimizeNone) ||
       function.hasFnAttribute(llvm::Attribute::Naked) || function.isPresplitCoroutine() ||
-      function.hasPersonalityFn() || function.getName() == "main" ||
-      function.getName().starts_with(abi::kPrefix)) {
+      function.getName() == "main" || function.getName().starts_with(abi::kPrefix)) {
     return false;
   }
-  return !kept.contains(&function) && !is_internal(function) &&
+  return !kept.contains(&function) && !is_internal(function) && !synchronizes(function).any();
+}
+
+bool may_be_accessor(const llvm::Function& function) {
+  return function.size() == 1 && !function.hasPersonalityFn() &&
          llvm::isa<llvm::ReturnInst>(function.getEntryBlock().getTerminator());
 }
 
@@ -77,6 +81,34 @@ bool is_accessor(const llvm::Function& function,
   return count <= kMostInstructions;
 }
 
+/// A function of the library without loops that calls nothing but its like and what has no probes:
+/// from std::lock_guard down to pthread_mutex_lock.
+bool is_forwarder(const llvm::Function& function,
+                  const llvm::SmallPtrSetImpl<llvm::Function*>& inlined) {
+  if (!in_library(function)) return false;
+  unsigned count = 0;
+  for (const llvm::BasicBlock& block : function) {
+    for (const llvm::Instruction& instruction : block) {
+      if (instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd() ||
+          llvm::isa<llvm::AllocaInst>(instruction)) {
+        continue;
+      }
+      if (++count > kMostInstructions) return false;
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call == nullptr) continue;
+      llvm::Function* callee = call->getCalledFunction();
+      if (callee == nullptr || llvm::isa<llvm::CallBrInst>(call) ||
+          callee->hasFnAttribute(llvm::Attribute::ReturnsTwice)) {
+        return false;
+      }
+      if (!callee->isDeclaration() && !inlined.contains(callee)) return false;
+    }
+  }
+  llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 4> loops;
+  llvm::FindFunctionBackedges(function, loops);
+  return loops.empty();
+}
+
 bool fits(const llvm::Function& caller, const llvm::Function& callee) {
   for (const char* attribute : {"target-cpu", "target-features"}) {
     if (caller.getFnAttribute(attribute) != callee.getFnAttribute(attribute)) return false;
@@ -109,16 +141,20 @@ void inline_accessors(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Fu
   llvm::SmallPtrSet<llvm::Function*, 32> accessors;
   std::vector<llvm::Function*> candidates;
   for (llvm::Function& function : module) {
-    if (may_be_accessor(function, kept)) candidates.push_back(&function);
+    if (may_be_inlined(function, kept)) candidates.push_back(&function);
   }
+  const auto is_one = [&](const llvm::Function& function) {
+    return (may_be_accessor(function) && is_accessor(function, accessors)) ||
+           is_forwarder(function, accessors);
+  };
   // From those that call nothing to those that call only accessors. Each is complete, with its
   // callees in it, before its size is looked at for the next round.
   for (bool changed = true; changed;) {
     changed = false;
     for (llvm::Function* function : candidates) {
-      if (accessors.contains(function) || !is_accessor(*function, accessors)) continue;
+      if (accessors.contains(function) || !is_one(*function)) continue;
       inline_into(*function, accessors);
-      if (!is_accessor(*function, accessors)) continue;
+      if (!is_one(*function)) continue;
       accessors.insert(function);
       changed = true;
     }

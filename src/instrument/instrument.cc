@@ -140,6 +140,7 @@ class Instrumenter {
     for (const llvm::CallBase* call : plan.sources) source_of(*call);
     // A block needs its beginning and end.
     if (flags != 0 && plan.framed) leaves_ = false;
+    if (flags != 0) flags |= unit::kLiveBlock;
     if (leaves_) flags |= unit::kLeafOnly;
     address_ = unit_.address_of(sites_.begin(function, flags, label));
 
@@ -270,12 +271,23 @@ class Instrumenter {
                                     llvm::ConstantArray::get(type, entries), "syndrome.globals");
   }
 
-  void access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site) {
+  void access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape = {}) {
     if (leaves_) {
       llvm::Value* caller = migrates_ ? nullptr : probes_.load_call(at, false);
       probes_.control(at, wire::Control::kLeaf, address_, caller, migrates_);
+      shape = {};
     }
-    probes_.access(at, pointer, site, migrates_);
+    probes_.access(at, pointer, site, shape, migrates_);
+  }
+
+  static Shape shape_of(const PlannedAccess& planned) {
+    Shape shape;
+    shape.writes = planned.kind != unit::SiteKind::kRead;
+    const bool whole = llvm::isPowerOf2_64(planned.bytes) && planned.bytes <= 8;
+    if (whole && llvm::getLoadStoreAlignment(planned.instruction).value() >= planned.bytes) {
+      shape.bytes = static_cast<unsigned>(planned.bytes);
+    }
+    return shape;
   }
 
   /// What stands for a function without probes in the unit.
@@ -312,7 +324,7 @@ class Instrumenter {
     }
     if (planned.once == nullptr) {
       llvm::IRBuilder<> at(planned.instruction);
-      access(at, planned.pointer, site);
+      access(at, planned.pointer, site, shape_of(planned));
       return;
     }
     // A flag that becomes a register, or a loop of its own for the first round.
@@ -326,7 +338,7 @@ class Instrumenter {
     llvm::IRBuilder<> at(
         llvm::SplitBlockAndInsertIfThen(first, planned.instruction, false, rarely));
     at.SetCurrentDebugLocation(planned.instruction->getDebugLoc());
-    access(at, planned.pointer, site);
+    access(at, planned.pointer, site, shape_of(planned));
     at.CreateStore(at.getTrue(), done);
   }
 
@@ -346,7 +358,7 @@ class Instrumenter {
       outside.CreateStore(outside.getInt8(0), done);
     }
     llvm::IRBuilder<> at(twin);
-    probes_.mark(at, twin_of(planned.pointer), site, planned.kind != unit::SiteKind::kRead, done)
+    probes_.mark(at, twin_of(planned.pointer), site, shape_of(planned), done)
         ->setAAMetadata(twin->getAAMetadata());
   }
 

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "event/filter.h"
 #include "instrument/abi.h"
 
 namespace syndrome::instrument {
@@ -11,7 +12,7 @@ Probes::Probes(llvm::Module& module) : module_(module) {
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* word = llvm::Type::getInt64Ty(context);
   llvm::Type* half = llvm::Type::getInt32Ty(context);
-  auto* type = llvm::StructType::get(context, {pointer, half, half});
+  auto* type = llvm::StructType::get(context, {pointer, half, half, pointer, word});
   thread_ = module.getGlobalVariable(abi::kThread);
   if (thread_ == nullptr) {
     thread_ =
@@ -20,6 +21,13 @@ Probes::Probes(llvm::Module& module) : module_(module) {
   }
   probe_ = llvm::InlineAsm::get(llvm::FunctionType::get(word, {pointer, word}, false), abi::kProbe,
                                 abi::kProbeConstraints, /*hasSideEffects=*/true);
+  filtered_ = llvm::InlineAsm::get(
+      llvm::FunctionType::get(llvm::StructType::get(context, {word, word}),
+                              {pointer, pointer, pointer, word, word, word}, false),
+      abi::kFilteredProbe, abi::kFilteredProbeConstraints, /*hasSideEffects=*/true);
+  block_ = llvm::InlineAsm::get(llvm::FunctionType::get(word, {pointer, word, pointer}, false),
+                                abi::kBlockProbe, abi::kBlockProbeConstraints,
+                                /*hasSideEffects=*/true);
 }
 
 // The address of the window. The plain form lets the code generator use %fs-relative addresses in
@@ -28,20 +36,51 @@ llvm::Value* Probes::window(llvm::IRBuilder<>& at, bool migrates) {
   return migrates ? static_cast<llvm::Value*>(at.CreateThreadLocalAddress(thread_)) : thread_;
 }
 
+// Says what lies in memory that an asm is given the address of.
+llvm::Attribute Probes::element(llvm::Type* type) const {
+  return llvm::Attribute::get(module_.getContext(), llvm::Attribute::ElementType, type);
+}
+
 llvm::CallInst* Probes::word(llvm::IRBuilder<>& at, llvm::Value* word, bool migrates) {
   llvm::CallInst* call = at.CreateCall(probe_, {window(at, migrates), word});
-  call->addParamAttr(
-      0, llvm::Attribute::get(module_.getContext(), llvm::Attribute::ElementType, at.getPtrTy()));
+  call->addParamAttr(0, element(at.getPtrTy()));
+  call->setDoesNotThrow();
+  return call;
+}
+
+// The filter knows accesses that lie in one granule of 8 bytes.
+llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* word,
+                                 Shape shape) {
+  llvm::Value* window = thread_;
+  const auto part = [&](unsigned offset) {
+    return at.CreateConstGEP1_64(at.getInt8Ty(), window, offset);
+  };
+  const std::uint64_t bytes = (std::uint64_t{1} << shape.bytes) - 1;
+  llvm::Value* needs = nullptr;
+  if (shape.bytes == 8) {
+    needs = at.getInt64(filter::needs(bytes, shape.writes));
+  } else {
+    const std::uint64_t keys = filter::needs(0, shape.writes);
+    llvm::Value* within = at.CreateAnd(address, at.getInt64(7));
+    llvm::Value* those =
+        at.CreateShl(at.getInt64(filter::needs(bytes, shape.writes) & ~keys), within);
+    needs = at.CreateOr(those, at.getInt64(keys));
+  }
+  llvm::CallInst* call = at.CreateCall(
+      filtered_, {window, part(abi::kFilterOffset), part(abi::kKeyOffset), address, word, needs});
+  call->addParamAttr(0, element(at.getPtrTy()));
+  call->addParamAttr(1, element(at.getPtrTy()));
+  call->addParamAttr(2, element(at.getInt64Ty()));
   call->setDoesNotThrow();
   return call;
 }
 
 llvm::CallInst* Probes::mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
-                             bool writes, llvm::Value* done) {
+                             Shape shape, llvm::Value* done) {
   llvm::CallInst* call =
       done == nullptr
           ? runtime(at, abi::kMark, at.getVoidTy(),
-                    {pointer, at.getInt64(site), at.getInt32(writes ? 1 : 0)})
+                    {pointer, at.getInt64(site), at.getInt32(shape.number())})
           : runtime(at, abi::kMarkOnce, at.getVoidTy(), {pointer, at.getInt64(site), done});
   // What lets the optimizer work on the loop as if the mark were not there.
   call->addParamAttr(0, llvm::Attribute::ReadNone);
@@ -60,7 +99,8 @@ llvm::CallInst* Probes::mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::u
   return call;
 }
 
-void Probes::loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site) {
+void Probes::loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
+                          Shape shape) {
   const auto loosen = [](llvm::CallInst* call) {
     call->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
     call->addFnAttr(llvm::Attribute::WillReturn);
@@ -68,20 +108,27 @@ void Probes::loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint
   if (site > 0xffff) {
     loosen(word(at, at.getInt64(wire::control(wire::Control::kWide, 0, site >> 16)), false));
   }
-  llvm::Value* address = at.CreatePtrToInt(pointer, at.getInt64Ty());
-  loosen(word(at, at.CreateOr(address, at.getInt64(wire::Word{site & 0xffff} << wire::kTopShift)),
-              false));
+  loosen(access_word(at, pointer, site, shape, false));
 }
 
-void Probes::access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
+void Probes::access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape,
                     bool migrates) {
   if (site > 0xffff) {
     word(at, at.getInt64(wire::control(wire::Control::kWide, 0, site >> 16)), migrates);
   }
+  access_word(at, pointer, site, shape, migrates);
+}
+
+llvm::CallInst* Probes::access_word(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
+                                    Shape shape, bool migrates) {
   // Addresses of user space end below 2^47: nothing has to be masked.
   llvm::Value* address = at.CreatePtrToInt(pointer, at.getInt64Ty());
-  word(at, at.CreateOr(address, at.getInt64(wire::Word{site & 0xffff} << wire::kTopShift)),
-       migrates);
+  llvm::Value* value =
+      at.CreateOr(address, at.getInt64(wire::Word{site & 0xffff} << wire::kTopShift));
+  // A word that says something of the next one must not stay alone.
+  const bool alone = site <= 0xffff && !migrates;
+  return shape.bytes != 0 && alone ? filtered(at, address, value, shape)
+                                   : word(at, value, migrates);
 }
 
 void Probes::control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address,
@@ -92,7 +139,17 @@ void Probes::control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* 
   if (top != nullptr) {
     value = at.CreateAdd(value, at.CreateShl(at.CreateZExt(top, at.getInt64Ty()), wire::kTopShift));
   }
-  word(at, value, migrates);
+  if (kind == wire::Control::kLeaf || migrates) {
+    word(at, value, migrates);
+    return;
+  }
+  llvm::CallInst* call =
+      at.CreateCall(block_, {thread_, value,
+                             llvm::ConstantExpr::getGetElementPtr(at.getInt8Ty(), address,
+                                                                  at.getInt64(abi::kFlagsOffset))});
+  call->addParamAttr(0, element(at.getPtrTy()));
+  call->addParamAttr(2, element(at.getInt8Ty()));
+  call->setDoesNotThrow();
 }
 
 llvm::Value* Probes::load_call(llvm::IRBuilder<>& at, bool migrates) {

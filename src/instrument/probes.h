@@ -12,19 +12,31 @@
 
 namespace syndrome::instrument {
 
+/// Of an access, as far as the filter (event/filter.h) has to know it.
+struct Shape {
+  unsigned bytes = 0;  // 1, 2, 4 or 8 that lie in one granule; 0: something else
+  bool writes = false;
+
+  [[nodiscard]] std::uint32_t number() const { return (bytes << 1) | (writes ? 1 : 0); }
+  [[nodiscard]] static Shape of(std::uint64_t number) {
+    return {static_cast<unsigned>(number >> 1), (number & 1) != 0};
+  }
+};
+
 class Probes {
  public:
   explicit Probes(llvm::Module& module);
 
   /// One word. `migrates`: the function may go on in another thread (a coroutine).
   llvm::CallInst* word(llvm::IRBuilder<>& at, llvm::Value* word, bool migrates);
-  void access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, bool migrates);
+  void access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape,
+              bool migrates);
   /// An access of a loop that may be recorded when the loop is over (runs.h): lowered later.
   /// `done`: null, or a byte that says whether this read, the same in each round, was recorded.
-  llvm::CallInst* mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, bool writes,
+  llvm::CallInst* mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape,
                        llvm::Value* done);
   /// As access(), for an access that needs not stay behind its probe.
-  void loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site);
+  void loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape);
   /// kEnter, kExit, kLeaf: of the function at `address`; `top` is an i32 or null for 0.
   void control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address, llvm::Value* top,
                bool migrates);
@@ -38,11 +50,18 @@ class Probes {
                           llvm::ArrayRef<llvm::Value*> arguments);
 
  private:
+  llvm::CallInst* access_word(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
+                              Shape shape, bool migrates);
+  llvm::CallInst* filtered(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* word,
+                           Shape shape);
+  [[nodiscard]] llvm::Attribute element(llvm::Type* type) const;
   [[nodiscard]] llvm::Value* window(llvm::IRBuilder<>& at, bool migrates);
 
   llvm::Module& module_;
   llvm::GlobalVariable* thread_;
   llvm::InlineAsm* probe_;
+  llvm::InlineAsm* filtered_;
+  llvm::InlineAsm* block_;
 };
 
 }  // namespace syndrome::instrument

@@ -40,13 +40,16 @@ struct Mark {
         llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue());
   }
   [[nodiscard]] bool once() const { return call->getArgOperand(2)->getType()->isPointerTy(); }
+  [[nodiscard]] Shape shape() const {
+    return once()
+               ? Shape()
+               : Shape::of(llvm::cast<llvm::ConstantInt>(call->getArgOperand(2))->getZExtValue());
+  }
   [[nodiscard]] llvm::Value* done() const { return call->getArgOperand(2); }
   [[nodiscard]] llvm::MemoryLocation location() const {
     return llvm::MemoryLocation::getBeforeOrAfter(pointer(), call->getAAMetadata());
   }
-  [[nodiscard]] bool writes() const {
-    return !once() && !llvm::cast<llvm::Constant>(call->getArgOperand(2))->isZeroValue();
-  }
+  [[nodiscard]] bool writes() const { return shape().writes; }
 };
 
 std::optional<Mark> mark_of(llvm::Instruction& instruction) {
@@ -230,14 +233,17 @@ class Lowering {
     llvm::IRBuilder<> at(module.getContext());
     wire::Word strides[2] = {wire::operand(0), wire::operand(0)};
     wire::Word tops[wire::kMaxRunSites] = {};
+    std::uint8_t shapes[wire::kMaxRunSites] = {};
     for (std::size_t i = 0; i < marks.size(); ++i) {
       strides[i / wire::kStridesInWord] |= wire::stride_bits(walks[i].stride, i);
       tops[i] = wire::access(0, marks[i].site());
+      shapes[i] = static_cast<std::uint8_t>(marks[i].shape().number());
     }
     llvm::Constant* shape = llvm::ConstantStruct::getAnon(
         {at.getInt32(static_cast<std::uint32_t>(marks.size())), at.getInt32(0),
          llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<wire::Word>(strides)),
-         llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<wire::Word>(tops))});
+         llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<wire::Word>(tops)),
+         llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<std::uint8_t>(shapes))});
     auto* global = new llvm::GlobalVariable(
         module, shape->getType(), true, llvm::GlobalValue::PrivateLinkage, shape, "syndrome.run");
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
@@ -291,7 +297,7 @@ class Lowering {
                                           at.GetInsertPoint(), false, nullptr, &updater_, &loops_);
       llvm::IRBuilder<> first(then);
       first.SetCurrentDebugLocation(once[i].call->getDebugLoc());
-      probes_.loose_access(first, places[i], once[i].site());
+      probes_.loose_access(first, places[i], once[i].site(), once[i].shape());
       first.CreateStore(first.getInt8(1), once[i].done());
       at.SetInsertPoint(then->getSuccessor(0)->getFirstNonPHIOrDbg());
       at.SetCurrentDebugLocation(place);
@@ -329,7 +335,7 @@ class Lowering {
     }
     llvm::IRBuilder<> at(where);
     at.SetCurrentDebugLocation(mark.call->getDebugLoc());
-    probes_.loose_access(at, mark.pointer(), mark.site());
+    probes_.loose_access(at, mark.pointer(), mark.site(), mark.shape());
     mark.call->eraseFromParent();
   }
 

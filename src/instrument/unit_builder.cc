@@ -98,7 +98,7 @@ llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t dire
   llvm::Constant* data =
       llvm::ConstantDataArray::getString(module_.getContext(), bytes, /*AddNull=*/false);
   auto* result = new llvm::GlobalVariable(
-      module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, "syndrome.unit");
+      module_, data->getType(), false, llvm::GlobalValue::InternalLinkage, data, "syndrome.unit");
   result->setAlignment(llvm::Align(16));
   result->setNoSanitizeMetadata();
   placeholder_->replaceAllUsesWith(result);

@@ -14,6 +14,7 @@
 #include "check/races/oracle.h"
 #include "check/samples/random_trace.h"
 #include "check/samples/shrink.h"
+#include "event/filter.h"
 #include "live/sieve.h"
 
 namespace syndrome::live {
@@ -41,13 +42,42 @@ bool is_access(const Event& event) {
   return event.flags == 0 && event.kind <= EventKind::kRmw;
 }
 
+/// What the program leaves out itself (event/filter.h), as runtime/filter.h does it.
+class Filter {
+ public:
+  void new_segment(ThreadId thread) {
+    Word& segment = segments_[thread];
+    keys_[thread] = filter::key_of(thread.value, ++segment);
+  }
+  /// Whether the access is not worth a word.
+  bool knows(ThreadId thread, const Place& place, bool write) {
+    Word& entry = table_[filter::offset_of(place.address)];
+    const Word needs = filter::needs(((Word{1} << place.bytes) - 1) << (place.address & 7), write);
+    if (filter::knows(entry, place.address, keys_[thread], needs)) return true;
+    if (filter::is_foreign(entry, place.address, keys_[thread])) new_segment(thread);
+    entry = filter::after(entry, place.address, keys_[thread], needs);
+    return false;
+  }
+  void touch(ThreadId thread, const Place& place, bool write) {
+    Word& entry = table_[filter::offset_of(place.address)];
+    entry = filter::touched(entry, place.address, keys_[thread], write);
+  }
+
+ private:
+  using Word = filter::Word;
+  std::map<Word, Word> table_;
+  std::map<ThreadId, Word> segments_;
+  std::map<ThreadId, Word> keys_;
+};
+
 /// The trace that the sieve tells: its late events are put in their places at the end.
 class Telling final : public Listener {
  public:
-  explicit Telling(bool only_atomicity) : sieve_({only_atomicity}, *this) {}
+  explicit Telling(Way way) : way_(way), sieve_({way.only_atomicity}, *this) {}
 
-  void take(const Event& event, Layout layout) {
+  void take(const Event& event) {
     if (!is_access(event)) {
+      filter_.new_segment(event.thread);
       append(event);
       if (event.flags != 0) return;
       if (event.kind == EventKind::kBegin) sieve_.begin_block(event.thread);
@@ -55,10 +85,17 @@ class Telling final : public Listener {
       return;
     }
     if (!begun_.contains(event.thread)) {
+      filter_.new_segment(event.thread);
       append({event.thread, 0, SiteId(), EventKind::kEnter, 0, MemoryOrder::kPlain, 0});
     }
-    const Place place = place_of(event.target, layout);
+    const Place place = place_of(event.target, way_.layout);
     const bool write = event.kind != EventKind::kRead;
+    if (check::is_atomic(event)) {
+      filter_.touch(event.thread, place, write);
+      filter_.new_segment(event.thread);
+    } else if (way_.filter && filter_.knows(event.thread, place, write)) {
+      return;
+    }
     if (check::is_atomic(event)) {
       atomic_ = event;
       now({event.thread, write, true, place.address, place.bytes, event.site.value});
@@ -115,6 +152,8 @@ class Telling final : public Listener {
             0};
   }
 
+  Way way_;
+  Filter filter_;
   Sieve sieve_;
   Event atomic_;
   std::set<ThreadId> begun_;
@@ -168,30 +207,30 @@ std::vector<Event> bytes_of(std::span<const Event> events, Layout layout) {
   return all;
 }
 
-std::vector<Event> sieved(std::span<const Event> events, Layout layout, bool only_atomicity) {
-  Telling telling(only_atomicity);
-  for (const Event& event : events) telling.take(event, layout);
+std::vector<Event> sieved(std::span<const Event> events, Way way) {
+  Telling telling(way);
+  for (const Event& event : events) telling.take(event);
   std::vector<Event> told = telling.trace();
   (void)check::set_flags(told);
   return told;
 }
 
-std::string disagreement(std::span<const Event> events, Layout layout, bool only_atomicity) {
+std::string disagreement(std::span<const Event> events, Way way) {
   const std::vector<Event> stopping = with_stops(events);
-  const std::vector<Event> all = bytes_of(stopping, layout);
-  const std::vector<Event> told = sieved(stopping, layout, only_atomicity);
+  const std::vector<Event> all = bytes_of(stopping, way.layout);
+  const std::vector<Event> told = sieved(stopping, way);
   const check::OracleResult expected = check::oracle(all);
   const check::OracleResult found = check::oracle(told);
   // Taken apart into bytes, one access outside of blocks is several that others come between: what
   // seems clean so may be violated.
-  const bool torn = layout == Layout::kMixed;
+  const bool torn = way.layout == Layout::kMixed;
   const auto differ = [torn](bool clean, bool still) { return clean != still && !(clean && torn); };
   if (differ(expected.serializable, found.serializable)) {
     return fmt::format("{}, but {} when sieved",
                        expected.serializable ? "serializable" : "not serializable",
                        found.serializable ? "serializable" : "not");
   }
-  if (only_atomicity) return {};
+  if (way.only_atomicity) return {};
   const bool free_of_races = check::race_oracle(all).all.empty();
   if (free_of_races != check::race_oracle(told).all.empty()) {
     return free_of_races ? "there was no race" : "the race is lost";
@@ -213,28 +252,30 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     check::SmallTrace trace =
         check::random_trace(seed, {.orders = seed % 3 == 1, .forks = seed % 3 == 2});
     leave_out_memory(trace);
-    const auto layout = static_cast<Layout>(seed / 3 % (seed % 3 == 1 ? 2 : 3));
+    Way way;
+    way.layout = static_cast<Layout>(seed / 3 % (seed % 3 == 1 ? 2 : 3));
+    way.only_atomicity = seed % 2 == 0;
+    way.filter = seed / 2 % 2 == 0;
     // An atomic that is accessed as a whole and in parts synchronizes by its parts: not followed.
-    if (layout == Layout::kMixed) {
+    if (way.layout == Layout::kMixed) {
       for (Event& event : trace.events) {
         if (event.kind == EventKind::kRmw) event.kind = EventKind::kWrite;
       }
     }
-    const bool only_atomicity = seed % 2 == 0;
     if (counts != nullptr) {
       counts->events += trace.events.size();
-      counts->told += sieved(trace.events, layout, only_atomicity).size();
+      counts->told += sieved(trace.events, way).size();
       counts->violated += check::oracle(trace.events).serializable ? 0 : 1;
     }
-    if (disagreement(trace.events, layout, only_atomicity).empty()) continue;
-    const check::SmallTrace small = check::shrink(trace, [&](std::span<const Event> events) {
-      return !disagreement(events, layout, only_atomicity).empty();
-    });
+    if (disagreement(trace.events, way).empty()) continue;
+    const check::SmallTrace small = check::shrink(
+        trace, [&](std::span<const Event> events) { return !disagreement(events, way).empty(); });
     check::SmallTrace told = small;
-    told.events = sieved(small.events, layout, only_atomicity);
-    return fmt::format("seed {}, layout {}, {}, shrunk: {}\n{}\n", seed, static_cast<int>(layout),
-                       only_atomicity ? "only atomicity" : "all checks",
-                       disagreement(small.events, layout, only_atomicity), check::to_std(small));
+    told.events = sieved(small.events, way);
+    return fmt::format(
+        "seed {}, layout {}, {}{}, shrunk: {}\n{}\n", seed, static_cast<int>(way.layout),
+        way.only_atomicity ? "only atomicity" : "all checks", way.filter ? ", filtered" : "",
+        disagreement(small.events, way), check::to_std(small));
   }
   return std::nullopt;
 }

@@ -20,16 +20,21 @@ enum class Layout : std::uint8_t {
   kMixed,     // overlapping ones of 1, 2, 4 and 8 bytes
 };
 
+/// How a trace is sieved.
+struct Way {
+  Layout layout = Layout::kGranules;
+  bool only_atomicity = false;
+  bool filter = false;  // and the program leaves out what it can (event/filter.h)
+};
+
 /// The trace as if each access were one to bytes, one event for each byte.
 [[nodiscard]] std::vector<Event> bytes_of(std::span<const Event> events, Layout layout);
 
 /// What the sieve tells of the trace, flags set.
-[[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Layout layout,
-                                        bool only_atomicity);
+[[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Way way);
 
 /// In what the verdicts on both differ, in words; empty if in nothing.
-[[nodiscard]] std::string disagreement(std::span<const Event> events, Layout layout,
-                                       bool only_atomicity);
+[[nodiscard]] std::string disagreement(std::span<const Event> events, Way way);
 
 struct DifferentialCounts {
   std::uint64_t events = 0;  // before

@@ -131,6 +131,16 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     return order_.anyone_waits();
   }
 
+  [[nodiscard]] std::vector<std::uint64_t> new_blocks() override {
+    std::vector<std::uint64_t> blocks;
+    for (; asked_ < own_meta_->functions.size(); ++asked_) {
+      if (role_of_function(static_cast<std::uint32_t>(asked_)) != 0) {
+        blocks.push_back(own_meta_->functions[asked_].address);
+      }
+    }
+    return blocks;
+  }
+
   void ended(std::uint32_t thread) override {
     if (thread >= streams_.size() || streams_[thread] == nullptr) return;
     streams_[thread]->ended = true;
@@ -290,18 +300,23 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
       const LabelId label = names_.label(meta_->string(frame.mark));
       return mapper_.is_excluded(label, names_.names()) ? kToldRole : kToldRole | kAtomicRole;
     }
-    if (frame.function == CaptureMeta::kNone) return 0;
-    if (frame.function >= roles_.size()) roles_.resize(meta_->functions.size(), kUnknown);
-    std::uint8_t& role = roles_[frame.function];
-    if (role == kUnknown) role = find_role(frame);
+    return frame.function == CaptureMeta::kNone ? std::uint8_t{0}
+                                                : role_of_function(frame.function);
+  }
+  [[nodiscard]] std::uint8_t role_of_function(std::uint32_t function) {
+    if (function >= roles_.size()) roles_.resize(meta_->functions.size(), kUnknown);
+    std::uint8_t& role = roles_[function];
+    if (role == kUnknown) role = find_role(function);
     return role;
   }
-  [[nodiscard]] std::uint8_t find_role(const OpenFrame& frame) {
-    const LabelId label = names_.function(frame.function);
+  [[nodiscard]] std::uint8_t find_role(std::uint32_t function) {
+    const LabelId label = names_.function(function);
+    const std::uint32_t flags = meta_->functions[function].flags;
     unsigned role = 0;
     constexpr std::uint32_t kAnnotated = unit::kAtomic | unit::kDeterministic | unit::kUnitOfWork;
-    if ((flags_of(frame) & kAnnotated) != 0) role |= kToldRole;
-    if (is_atomic(frame) && !mapper_.is_excluded(label, names_.names())) role |= kAtomicRole;
+    if ((flags & kAnnotated) != 0) role |= kToldRole;
+    if ((flags & unit::kAtomic) != 0 && !mapper_.is_excluded(label, names_.names()))
+      role |= kAtomicRole;
     if (mapper_.is_block(label, names_.names())) role |= kToldRole | kAtomicRole;
     if (options_.other_blocks && options_.other_blocks(names_.names().label(label))) {
       role |= kToldRole;
@@ -411,6 +426,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
 
   std::vector<PlainSite> plain_;                  // by site
   std::vector<std::uint8_t> roles_;               // by function
+  std::size_t asked_ = 0;                         // functions that new_blocks() has looked at
   std::vector<std::unique_ptr<Stream>> streams_;  // by number
   trace::CaptureOrder<Versions> order_;
   Versions versions_;

@@ -138,6 +138,23 @@ Status Process::copy_meta() {
   }
 }
 
+/// Tells the process, which waits for it, what its functions are to the taker.
+Status Process::answer() {
+  const std::uint32_t units = slot().units.load(std::memory_order_acquire);
+  if (slot().answered.load(std::memory_order_relaxed) == units) return {};
+  if (Status copied = copy_meta(); !copied) return copied;
+  const std::vector<std::uint64_t> blocks = taker_->new_blocks();
+  const std::string path = fmt::format("{}/{}.blocks", folder_, slot_);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const std::size_t bytes = blocks.size() * sizeof(blocks[0]);
+  const bool whole =
+      fd >= 0 && (bytes == 0 || ::write(fd, blocks.data(), bytes) == static_cast<ssize_t>(bytes));
+  if (fd >= 0) ::close(fd);
+  // Without an answer it goes on without a filter.
+  if (whole) slot().answered.store(units, std::memory_order_release);
+  return {};
+}
+
 Status Process::take(Ring& ring, std::uint64_t from, std::uint64_t to, trace::WordPacker& packer) {
   const std::uint64_t size = session_->ring_words;
   while (from < to) {
@@ -241,6 +258,7 @@ Status Process::hand_over(Ring& ring) {
 
 /// A round for the taker: all that the threads had written when it began.
 Result<bool> Process::hand_over(bool all, bool unpublished) {
+  if (Status answered = answer(); !answered) return answered.error();
   const Result<bool> worthwhile = plan_round(all, unpublished || taker_waits_);
   // Now and then also without any words: the taker may have something left to do.
   if (!worthwhile || (!*worthwhile && !all)) return worthwhile;

@@ -74,6 +74,7 @@ class Process {
 
   [[nodiscard]] rt::ProcessSlot& slot() { return session_->slots[slot_]; }
   [[nodiscard]] Status map_rings();
+  [[nodiscard]] Status answer();
   [[nodiscard]] Status copy_meta();
   [[nodiscard]] bool worthwhile(const Ring& ring, bool all) const;
   // These two run in several threads, each with a ring and a packer of its own.

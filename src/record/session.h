@@ -19,7 +19,8 @@ class Session {
   /// In memory (/dev/shm) where there is room for a few rings, else where temporary files go, or in
   /// the current directory when nothing else can be written.
   /// `ring_words` is a power of two.
-  [[nodiscard]] static Result<Session> create(std::uint64_t ring_words, rt::Order order);
+  [[nodiscard]] static Result<Session> create(std::uint64_t ring_words, rt::Order order,
+                                              bool filter);
 
   Session(Session&& other) noexcept;
   Session& operator=(Session&& other) noexcept = delete;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "event/result.h"
 #include "event/wire.h"
@@ -28,6 +29,9 @@ class Taker {
   /// Everything has been handed over that was there when the round began, the metadata first.
   /// Whether it needs words of some thread to go on, published or not.
   [[nodiscard]] virtual Result<bool> end_of_round() = 0;
+  /// The functions that are blocks, by their addresses in the program, of the metadata that has
+  /// come since the last time.
+  [[nodiscard]] virtual std::vector<std::uint64_t> new_blocks() = 0;
   /// No more words of this thread will come.
   virtual void ended(std::uint32_t thread) = 0;
   /// The process is over. Bytes that were written for it.

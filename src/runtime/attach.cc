@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "event/unit.h"
+#include "runtime/filter.h"
 #include "runtime/probes.h"
 #include "runtime/session_files.h"
 #include "runtime/shards.h"
@@ -190,6 +191,7 @@ bool open_session() {
     return false;
   }
   process.session = session;
+  make_filter();
   write_process();
   if (forked_from != 0) copy_meta_of(forked_from - 1);
   const std::uint32_t space = pid_space();
@@ -353,7 +355,9 @@ extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
   }
   const rt::Inside inside;
   // The first unit brings its process to the session.
-  if (rt::attach()) rt::write_unit({unit, globals, count});
+  if (!rt::attach()) return;
+  rt::write_unit({unit, globals, count});
+  rt::learn_blocks();
 }
 
 namespace {

@@ -1,14 +1,19 @@
 // The end of a line. A probe that has written the last word of its line calls __syndrome_full in
 // the middle of arbitrary code, so it keeps every register: the general ones always, and the vector
 // ones only when the C library may be called (this file is compiled without vector instructions).
+// Likewise the access that the filter does not know, and the beginning and end of a block.
 
 #include <atomic>
 
+#include "runtime/filter.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
 extern "C" {
 __attribute__((visibility("hidden"), used)) int syndrome_full_quick();
+__attribute__((visibility("hidden"), used)) int syndrome_miss_quick(syndrome::wire::Word needs,
+                                                                    syndrome::wire::Word word);
+__attribute__((visibility("hidden"), used)) int syndrome_block_quick(syndrome::wire::Word word);
 __attribute__((visibility("hidden"), used)) void syndrome_full_deep();
 }
 
@@ -16,9 +21,13 @@ __attribute__((visibility("hidden"), used)) void syndrome_full_deep();
 // would need 8 KiB more. The header of the save area must be 0 before.
 __asm__(
     ".text\n"
-    ".globl __syndrome_full\n"
-    ".type __syndrome_full, @function\n"
-    "__syndrome_full:\n"
+    // Keeps the general registers, calls `quick` and, if that says so, `deep` with all others kept.
+    // On entry, `bytes` of arguments lie above the return address; the first two are at 16 and 24
+    // from %rbp.
+    ".macro syndrome_probe name, quick, bytes\n"
+    ".globl \\name\n"
+    ".type \\name, @function\n"
+    "\\name:\n"
     ".cfi_startproc\n"
     "  pushq %rbp\n"
     ".cfi_def_cfa_offset 16\n"
@@ -38,7 +47,9 @@ __asm__(
     "  movq %rsp, %rbx\n"
     "  andq $-64, %rsp\n"
     "  cld\n"
-    "  call syndrome_full_quick\n"
+    "  movq 16(%rbp), %rdi\n"
+    "  movq 24(%rbp), %rsi\n"
+    "  call \\quick\n"
     "  testl %eax, %eax\n"
     "  je 1f\n"
     "  subq $4096, %rsp\n"
@@ -72,9 +83,13 @@ __asm__(
     "  popq %rax\n"
     "  popq %rbp\n"
     ".cfi_def_cfa %rsp, 8\n"
-    "  ret\n"
+    "  ret $\\bytes\n"
     ".cfi_endproc\n"
-    ".size __syndrome_full, . - __syndrome_full\n");
+    ".size \\name, . - \\name\n"
+    ".endm\n"
+    "syndrome_probe __syndrome_full, syndrome_full_quick, 0\n"
+    "syndrome_probe __syndrome_miss, syndrome_miss_quick, 16\n"
+    "syndrome_probe __syndrome_block, syndrome_block_quick, 8\n");
 
 namespace syndrome::rt {
 bool next_line(bool may_wait) {
@@ -121,6 +136,27 @@ int syndrome_full_quick() {
   if (tls.state == ThreadState::kOn || tls.state == ThreadState::kNew) return 1;
   point_at_scratch();
   return 0;
+}
+
+// As a probe writes it: see signal_enter().
+static int write_word(syndrome::wire::Word word) {
+  syndrome::wire::Word* const at = syndrome::rt::__syndrome_thread.cursor;
+  *at = word;
+  __asm__ volatile("addq $8, %0" : "+m"(syndrome::rt::__syndrome_thread.cursor));
+  const auto next = reinterpret_cast<std::uintptr_t>(at + 1);
+  return next % (syndrome::wire::kLineWords * sizeof(word)) == 0 ? syndrome_full_quick() : 0;
+}
+
+int syndrome_miss_quick(syndrome::wire::Word needs, syndrome::wire::Word word) {
+  syndrome::rt::filter_miss(syndrome::wire::address_of(word), needs);
+  return write_word(word);
+}
+
+// The enter or exit of a function that is a block.
+int syndrome_block_quick(syndrome::wire::Word word) {
+  const int more = write_word(word);
+  syndrome::rt::new_segment();
+  return more;
 }
 
 void syndrome_full_deep() {

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <time.h>
 
+#include "runtime/filter.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -26,6 +27,7 @@ void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, 
   at[3] = wire::operand(read_counter());
   if (extra != 0) at[4] = wire::operand(operand);
   appended(4 + extra);
+  new_segment();
 }
 
 /// Whether the event is one that only std::lock's end will show, or that nobody will see.
@@ -58,12 +60,13 @@ void append_range(const void* address, std::size_t length, bool write, std::uint
   at[1] = wire::operand(reinterpret_cast<std::uintptr_t>(address));
   at[2] = wire::operand(length);
   appended(3 + times);
+  filter_touch(reinterpret_cast<std::uintptr_t>(address), length, write);
 }
 
 }  // namespace
 
 extern "C" {
-thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0};
+thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0, nullptr, 0};
 }
 thread_local Thread tls __attribute__((tls_model("initial-exec")));
 thread_local wire::Word scratch[wire::kLineWords]
@@ -304,6 +307,7 @@ void leave_handlers() {
   // was, that is done again, or its rest.
   wire::Word* const line = tls.words + (tls.line & (process.ring_words - 1));
   cursor() = whole;
+  start_filter();
   if (whole == line + wire::kLineWords) {
     ++tls.busy;
     (void)next_line(true);

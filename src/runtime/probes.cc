@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/filter.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
@@ -69,6 +70,7 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
   const std::uint64_t version = same ? 0 : next_version(shard);
   if (held != ~0u) unlock_shard(shard);
   if (same) return;
+  filter_touch(number_of(address), 1, kind != wire::Sync::kAtomicLoad);
   sync_at(kind, number_of(address), version, what >> 8, site);
   tls.last_load = cursor();
   tls.last_load_address = number_of(address);
@@ -116,6 +118,63 @@ PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   at[1] = wire::operand(number_of(address));
   at[2] = wire::operand(bytes);
   appended(3);
+  // What was told of the one that lay there before does not stand for this one.
+  new_segment();
+}
+
+/// Whether the filter knows all accesses of one site of a loop; if not, it does now.
+static bool known_run(wire::Word address, std::int64_t stride, std::uint64_t rounds,
+                      std::uint8_t shape) {
+  const unsigned bytes = shape >> 1;
+  const bool write = (shape & 1) != 0;
+  bool known = true;
+  for (std::uint64_t i = 0; i < rounds; ++i, address += static_cast<std::uint64_t>(stride)) {
+    const wire::Word needs =
+        filter::needs(((wire::Word{1} << bytes) - 1) << (address & 7), write);
+    if (bytes == 0) {
+      known = false;
+      filter_touch(address, sizeof(wire::Word), true);
+    } else if (!filter::knows(*filter_entry(address), address, __syndrome_thread.key, needs)) {
+      known = false;
+      filter_miss(address, needs);
+    }
+  }
+  return known;
+}
+
+/// Others must see that someone was there.
+static void touch_run(wire::Word address, std::int64_t stride, std::uint64_t rounds, bool write) {
+  if (rounds == 0) return;
+  const auto step = static_cast<std::uint64_t>(stride < 0 ? -stride : stride);
+  const wire::Word first = stride < 0 ? address - (rounds - 1) * step : address;
+  if (step <= sizeof(wire::Word)) {
+    filter_touch(first, (rounds - 1) * step + sizeof(wire::Word), write);
+    return;
+  }
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    filter_touch(first + i * step, sizeof(wire::Word), write);
+  }
+}
+
+/// Whether the filter knows all accesses of a loop. Long ones are not looked at one by one: their
+/// record is shorter than that.
+static bool known_loop(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                       std::uint32_t rest) {
+  if (__syndrome_thread.filter == nullptr) return false;
+  constexpr std::uint64_t kShort = 16;
+  bool known = rounds <= kShort;
+  for (unsigned i = 0; i < run.sites; ++i) {
+    const std::int64_t stride = wire::stride_of(run.strides[i / wire::kStridesInWord], i);
+    const std::uint64_t count = rounds + (i < rest ? 1 : 0);
+    const wire::Word address = number_of(first[i]);
+    const std::uint8_t shape = run.shapes[i];
+    if (rounds > kShort) {
+      touch_run(address, stride, count, shape <= 1 || (shape & 1) != 0);
+    } else if (!known_run(address, stride, count, shape)) {
+      known = false;
+    }
+  }
+  return known;
 }
 
 extern "C" {
@@ -124,7 +183,7 @@ __attribute__((visibility("default"))) std::uint32_t __syndrome_pinned = 0;
 
 PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
                           std::uint32_t rest) {
-  if (!recording()) return;
+  if (!recording() || known_loop(*run, first, rounds, rest)) return;
   const unsigned sites = run->sites;
   const auto words = static_cast<unsigned>(wire::run_words(sites));
   for (std::uint64_t done = 0; rounds != 0 || rest != 0;) {
@@ -148,8 +207,9 @@ PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std:
   }
 }
 
-PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*writes*/) {
+PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/) {
   if (!recording()) return;
+  filter_touch(number_of(address), 8, true);
   if (site > 0xffff)
     append(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
   append(wire::access(number_of(address), site & 0xffff));
@@ -172,6 +232,7 @@ PROBE void __syndrome_resume(std::uint64_t frame) {
   if (tls.handlers != 0 && frame <= tls.handlers_from) leave_handlers();
   if (!recording()) return;
   append(wire::control(wire::Control::kResume, frame << 4, 0));
+  new_segment();
 }
 
 PROBE void __syndrome_barrier_arrive(const void* b) {

@@ -31,6 +31,11 @@ void __syndrome_unit(const void* unit, const SyndromeGlobal* globals, std::uint6
 
 /// See above. Not callable from C: it keeps every register.
 void __syndrome_full();
+/// Likewise, with their arguments on the stack, which they take from it: the word of an access that
+/// the filter (event/filter.h) does not know, and above it what it needs; the enter or exit of a
+/// block.
+void __syndrome_miss();
+void __syndrome_block();
 
 /// Around an atomic instruction, which runs while the address's shard is held. `what`:
 /// wire::Sync (kAtomicLoad, kAtomicStore, kAtomicRmw, kOrdered, kHappensAfter) | bytes << 8 |
@@ -61,13 +66,14 @@ struct SyndromeRun {
   std::uint32_t zero;
   std::uint64_t strides[2];  // operands
   std::uint64_t tops[8];     // access words with address 0
+  std::uint8_t shapes[8];    // bytes << 1 | whether it writes; bytes 0: not for the filter
 };
 void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
                     std::uint32_t rest);
 /// One access of such a loop, where the compiler ends before it knows better (the object files of
-/// some kinds of link-time optimization). `writes`: 0 or 1. `done`: whether this read was recorded
-/// in this run of the loop.
-void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t writes);
+/// some kinds of link-time optimization). `what`: as SyndromeRun::shapes. `done`: whether this read
+/// was recorded in this run of the loop.
+void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t what);
 void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done);
 
 /// In a function that calls setjmp: once after its enter, giving the frame its number, and after

@@ -13,6 +13,7 @@
 
 #include <sys/mman.h>
 
+#include "runtime/filter.h"
 #include "runtime/session_files.h"
 #include "runtime/thread.h"
 
@@ -162,6 +163,7 @@ bool claim_ring(std::uint32_t number) {
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
   } else {
     __syndrome_thread.cursor = tls.words + 1;
+    start_filter();
   }
   return true;
 }

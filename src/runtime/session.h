@@ -40,12 +40,18 @@ struct ProcessSlot {
   std::atomic<std::uint32_t> rings;  // how many the file N.rings holds …
   std::atomic<std::uint32_t> free;   // … and how many of them are free
   std::atomic<std::uint32_t> space;  // where the pid counts, see pid_space; 0: unknown
+  /// With a filter: how many units the process has announced, and for how many of them the file
+  /// N.blocks has the addresses of the functions that are blocks.
+  std::atomic<std::uint32_t> units;
+  std::atomic<std::uint32_t> answered;
 };
 
 struct SessionHeader {
   std::uint64_t magic;
   std::uint32_t abi;  // wire::kAbi
   Order order;
+  std::uint32_t filter;  // 1: accesses that change nothing for a checker are left out
+  std::uint32_t zero;
   std::uint64_t ring_words;  // a power of two
   std::uint32_t recorder;    // its pid
   /// The inode of the recorder's namespace of pids: a program in a container has other numbers.

@@ -42,7 +42,8 @@ struct Thread {
   std::uint32_t deferring;
   std::uint32_t deferred;
   Taken locks[8];
-  std::uint64_t frames;  // numbers given by __syndrome_frame
+  std::uint64_t segment;  // counts keys of the filter
+  std::uint64_t frames;   // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
   std::uint32_t handlers;       // that are running
   std::uint64_t handlers_from;  // frames when the outermost began
@@ -63,7 +64,8 @@ struct Process {
   std::uint32_t slot;
   std::uint64_t ring_words;
   bool exact;
-  bool foreign;  // the recorder's pid means another process, or none, here
+  bool foreign;        // the recorder's pid means another process, or none, here
+  wire::Word* filter;  // null: none
 };
 extern Process process;
 
@@ -79,6 +81,7 @@ extern Process process;
 /// Makes the probes of this thread go nowhere.
 inline void point_at_scratch() {
   __syndrome_thread.cursor = scratch;
+  __syndrome_thread.filter = nullptr;
 }
 
 /// Publishes the line and goes to the next one; waits for room if there is none, unless `may_wait`

@@ -134,6 +134,12 @@ void CaptureMeta::parse_unit(Body body) {
   if (header.sites != 0) {
     std::memcpy(&sites[first_site], bytes.data() + functions_end,
                 header.sites * sizeof(unit::Site));
+    for (std::size_t i = first_site; i < sites.size(); ++i) {
+      std::uint32_t& inlined = sites[i].inlined;
+      inlined = inlined == 0 || inlined > header.sites
+                    ? 0
+                    : inlined + static_cast<std::uint32_t>(first_site);
+    }
   }
   for (std::uint32_t i = 0; i < header.functions; ++i) {
     const std::size_t at = sizeof(unit::Header) + i * sizeof(unit::Function);
@@ -218,6 +224,16 @@ std::string_view CaptureMeta::text(std::uint32_t unit, std::uint32_t offset) con
   const void* const end = std::memchr(start, 0, bytes.size() - offset);
   if (end == nullptr) return {};
   return {start, static_cast<std::size_t>(static_cast<const char*>(end) - start)};
+}
+
+std::uint32_t CaptureMeta::program_site(std::uint32_t site) const {
+  constexpr int kMostLevels = 64;
+  std::uint32_t at = site;
+  for (int level = 0; level < kMostLevels && at != 0; ++level) {
+    if ((sites[at - 1].flags & unit::kSystemSite) == 0) return at;
+    at = sites[at - 1].inlined;
+  }
+  return site;
 }
 
 std::string_view CaptureMeta::string(std::uint64_t number) const {

@@ -64,7 +64,7 @@ class CaptureMeta {
   std::vector<std::string> command;
 
   std::vector<CapturedFunction> functions;
-  std::vector<unit::Site> sites;  // of all functions
+  std::vector<unit::Site> sites;  // of all functions; Site::inlined: 1 + an index in here
   std::vector<CapturedModule> modules;
   std::vector<CapturedGlobal> globals;                         // by address, no two overlap
   std::vector<std::pair<std::uint32_t, std::string>> threads;  // number and last name, by number
@@ -83,6 +83,9 @@ class CaptureMeta {
                                       std::uint32_t offset) const {
     return text(function.unit, offset);
   }
+  /// The place in the program that a site of a library's header was inlined into, or the site
+  /// itself. Both are 1 + an index in `sites`.
+  [[nodiscard]] std::uint32_t program_site(std::uint32_t site) const;
   /// wire::Meta::kString; empty when there is none with that number.
   [[nodiscard]] std::string_view string(std::uint64_t number) const;
   /// The global that has this byte, or null.

@@ -67,8 +67,10 @@ ThreadId CaptureNames::thread(std::uint32_t number) {
 }
 
 SiteId CaptureNames::make_site(std::uint32_t index) {
-  const unit::Site& site = meta_->sites[index - 1];
-  const CapturedFunction& function = owner(index - 1);
+  // What a person looks for: where their program does it, not where the library has it done.
+  const std::uint32_t shown_site = meta_->program_site(index);
+  const unit::Site& site = meta_->sites[shown_site - 1];
+  const CapturedFunction& function = owner(shown_site - 1);
   const std::string_view inlined = meta_->text(function, site.function);
   const std::string name = demangle(inlined.empty() ? function.name : inlined);
   const std::string_view shown = without_parameters(name);

@@ -1,0 +1,98 @@
+#include "runtime/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "event/unit.h"
+#include "runtime/session_files.h"
+#include "runtime/sys.h"
+
+namespace syndrome::rt {
+namespace {
+
+wire::Word* table = nullptr;  // stays when a forked child attaches again
+
+std::atomic<std::uint32_t> blocks_lock{0};
+long blocks_read = 0;  // bytes of the answer; under blocks_lock
+
+void ring_doorbell(SessionHeader& session) {
+  session.doorbell.fetch_add(1, std::memory_order_seq_cst);
+  if (session.sleeping.load(std::memory_order_seq_cst) != 0) {
+    sys::call(SYS_futex, sys::address_of(&session.doorbell), FUTEX_WAKE, 1);
+  }
+}
+
+/// False: nobody will answer.
+bool wait_for_answer(const ProcessSlot& slot) {
+  const std::uint32_t units = slot.units.load(std::memory_order_relaxed);
+  SessionHeader& session = *process.session;
+  // Two seconds: the checker may have to look at what other threads have done first.
+  constexpr int kTries = 20'000;
+  for (int i = 0; i < kTries; ++i) {
+    if (slot.answered.load(std::memory_order_acquire) >= units) return true;
+    if (session.stop.load(std::memory_order_relaxed) != 0) return false;
+    if (i % 1000 == 999 && !process.foreign && sys::call(SYS_kill, session.recorder, 0) == -ESRCH) {
+      return false;
+    }
+    ring_doorbell(session);
+    const timespec pause{0, 100'000};
+    sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
+  }
+  return false;
+}
+
+bool read_answer() {
+  const int fd = sys::open(path_of("blocks", true).text, O_RDONLY | kOpenFlags);
+  if (fd < 0) return false;
+  sys::call(SYS_lseek, fd, blocks_read, SEEK_SET);
+  std::uint64_t addresses[64];
+  long got = 0;
+  while ((got = sys::read(fd, addresses, sizeof(addresses))) > 0) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof(addresses[0]); ++i) {
+      auto* const function = reinterpret_cast<unit::Function*>(addresses[i]);
+      __atomic_fetch_or(&function->flags, std::uint32_t{unit::kLiveBlock}, __ATOMIC_RELAXED);
+    }
+    blocks_read += got;
+  }
+  sys::close(fd);
+  return true;
+}
+
+}  // namespace
+
+void make_filter() {
+  process.filter = nullptr;
+  if (process.session->filter == 0 || process.exact) return;
+  if (table == nullptr) {
+    table = static_cast<wire::Word*>(sys::map(filter::kBytes, PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  }
+  process.filter = table;
+  blocks_read = 0;
+  blocks_lock.store(0, std::memory_order_relaxed);
+}
+
+void learn_blocks() {
+  if (process.filter == nullptr) return;
+  ProcessSlot& slot = process.session->slots[process.slot];
+  const Lock lock(blocks_lock);
+  slot.units.fetch_add(1, std::memory_order_release);
+  if (wait_for_answer(slot) && read_answer()) return;
+  process.filter = nullptr;
+  __syndrome_thread.filter = nullptr;
+}
+
+void filter_touch_slow(wire::Word address, wire::Word bytes, bool write) {
+  const wire::Word end = address + (bytes < filter::kBytes ? bytes : filter::kBytes);
+  for (wire::Word at = address & ~wire::Word{7}; at < end; at += 8) {
+    wire::Word* const entry = filter_entry(at);
+    const wire::Word old = __atomic_load_n(entry, __ATOMIC_RELAXED);
+    const wire::Word now = filter::touched(old, at, __syndrome_thread.key, write);
+    if (now != old) __atomic_store_n(entry, now, __ATOMIC_RELAXED);
+  }
+}
+
+}  // namespace syndrome::rt

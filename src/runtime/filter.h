@@ -1,0 +1,58 @@
+// The filter of a process that is checked while it runs (event/filter.h): what need not
+// be told, because nothing has changed since it was. The probes look into it; this is what changes
+// it.
+//
+// State, and who may touch it:
+//   the table               every thread, without order: what is lost between two threads that
+//                           access the same granule at the same time is a word too many, or one
+//                           that could as well have come before the other's
+//   __syndrome_thread.key   its thread alone
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "event/filter.h"
+#include "runtime/thread.h"
+
+namespace syndrome::rt {
+
+/// The thread's accesses from here on are other ones than those before.
+inline void new_segment() {
+  if (__syndrome_thread.filter == nullptr) return;
+  __syndrome_thread.key = filter::key_of(tls.number, ++tls.segment);
+}
+
+[[nodiscard]] inline wire::Word* filter_entry(wire::Word address) {
+  return reinterpret_cast<wire::Word*>(reinterpret_cast<char*>(__syndrome_thread.filter) +
+                                       filter::offset_of(address));
+}
+
+/// An access that the filter did not know. The word is the caller's to write.
+inline void filter_miss(wire::Word address, wire::Word needs) {
+  wire::Word* const entry = filter_entry(address);
+  const wire::Word old = __atomic_load_n(entry, __ATOMIC_RELAXED);
+  if (filter::is_foreign(old, address, __syndrome_thread.key)) new_segment();
+  __atomic_store_n(entry, filter::after(old, address, __syndrome_thread.key, needs),
+                   __ATOMIC_RELAXED);
+}
+
+/// Memory that was accessed with a word of its own: others must see that someone was there.
+void filter_touch_slow(wire::Word address, wire::Word bytes, bool write);
+inline void filter_touch(wire::Word address, wire::Word bytes, bool write) {
+  if (__syndrome_thread.filter != nullptr) filter_touch_slow(address, bytes, write);
+}
+
+/// In attach(): makes the table. Without memory for it there is no filter.
+void make_filter();
+/// Waits until whoever checks has said which functions of the units so far are blocks; without an
+/// answer this process goes on without a filter.
+void learn_blocks();
+/// For the thread that has just got its ring.
+inline void start_filter() {
+  __syndrome_thread.filter = process.filter;
+  new_segment();
+}
+
+}  // namespace syndrome::rt
