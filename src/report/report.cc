@@ -51,6 +51,11 @@ class Maker {
     finding.set = found.set;
     finding.locations = found.locations;
     finding.units = found.units;
+    finding.read = found.read;
+    finding.write = found.write;
+    finding.challenger = found.challenger;
+    finding.schedule = found.schedule;
+    finding.variable = found.variable;
     finding.count = found.count;
     for (const check::Witness& witness : found.witnesses) {
       finding.sites.push_back(make_site(witness));
