@@ -153,6 +153,7 @@ Json json_of(const Trace& trace) {
   if (trace.passed_over != 0) object["passed_over"] = trace.passed_over;
   if (!trace.whole) object["whole"] = false;
   if (trace.interrupted) object["interrupted"] = true;
+  if (trace.noise) object["noise"] = *trace.noise;
   if (!trace.warnings.empty()) object["warnings"] = trace.warnings;
   if (!trace.candidates.empty()) object["candidates"] = trace.candidates;
   return object;

@@ -361,6 +361,9 @@ Report read_report(Reader& reader, const Json& object, const std::string& path) 
     report.trace.passed_over = reader.number(*trace, "passed_over", here, false);
     report.trace.whole = reader.flag(*trace, "whole", here, true);
     report.trace.interrupted = reader.flag(*trace, "interrupted", here, false);
+    if (reader.member(*trace, "noise", here, false) != nullptr) {
+      report.trace.noise = reader.number(*trace, "noise", here);
+    }
     report.trace.warnings = reader.texts(*trace, "warnings", here);
     report.trace.candidates = reader.texts(*trace, "candidates", here);
   }

@@ -250,6 +250,7 @@ Report make_report(const std::string& file, const check::PassResult& pass, Work*
   report.trace.passed_over = pass.trace.counts.dropped;
   report.trace.whole = pass.trace.whole;
   report.trace.interrupted = pass.interrupted;
+  report.trace.noise = pass.trace.noise;
   report.trace.warnings = pass.warnings;
   report.trace.candidates = pass.candidates;
   report.seconds = pass.seconds;

@@ -142,6 +142,7 @@ struct Trace {
   std::uint64_t passed_over = 0;  // ill-formed events, with --lenient
   bool whole = true;              // false: reading stopped early; --first or an interruption
   bool interrupted = false;
+  std::optional<std::uint64_t> noise;  // the seed, when the program ran with --noise
   std::vector<std::string> warnings;
   std::vector<std::string> candidates;  // without any block: functions that a spec could name
 };

@@ -107,6 +107,11 @@ class Writer {
     write_verdict(entry);
     write_size(entry);
     if (&entry == report_.checks.data()) {
+      if (report_.trace.noise) {
+        paragraph(fmt::format("The program ran with noise of seed {0}; --noise={0} makes the same.",
+                              *report_.trace.noise),
+                  0, Style::kFaint);
+      }
       for (const std::string& warning : report_.trace.warnings) {
         paragraph("Warning: " + clean(warning), 0, Style::kWarn);
       }
