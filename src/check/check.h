@@ -25,6 +25,10 @@ struct Options {
   bool all = false;    // every finding, not one for each combination of sites
   /// Of `atomicity`: events that the searches for the cycles of all blocks together may look at.
   std::uint64_t effort = 500'000'000;
+  /// Of `nondeterminism`: events that the search for one schedule may look at (2 million take about
+  /// 20 ms), and threads to search with.
+  std::uint64_t witness_effort = 2'000'000;
+  unsigned jobs = 1;
   std::function<void(std::string_view)> out;  // where `print` prints; empty: nowhere
   /// Of `determinism`: whether the function or block of this name was declared deterministic; none
   /// when nobody declared any. And whether every begin … end is such a block.

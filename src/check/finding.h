@@ -66,7 +66,15 @@ struct Finding {
   std::string set;
   std::vector<std::string> locations;
   std::vector<EventNumber> units;
-  /// Every event named above, ascending by number, each once.
+  /// nondeterministic-read: the read, the write that it read and the one that it reads in
+  /// `schedule`, which it ends; 0 is the initial value. unsettled-final-value: no read, the last
+  /// write to `variable` and the one that is last in `schedule`, which has all events.
+  EventNumber read = 0;
+  EventNumber write = 0;
+  EventNumber challenger = 0;
+  std::vector<EventNumber> schedule;
+  std::string variable;
+  /// Every event named above, ascending by number, each once; of a schedule, those worth drawing.
   std::vector<Witness> witnesses;
   /// How many findings of the same sites this one stands for, itself included.
   std::uint64_t count = 1;

@@ -177,6 +177,7 @@ class Run {
     trace.locks = source.names().table(Space::kLock).size();
     trace.whole = whole && !result_.interrupted;
     trace.warnings = source.warnings();
+    trace.noise = source.noise();
     result_.warnings = trace.warnings;
   }
 

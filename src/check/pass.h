@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -55,7 +56,8 @@ struct TraceSummary {
   std::uint64_t variables = 0;
   std::uint64_t locks = 0;
   bool whole = true;  // false: reading stopped early, because nobody wanted more or on request
-  std::vector<std::string> warnings;  // of the reader: where the file was cut off
+  std::vector<std::string> warnings;   // of the reader: where the file was cut off
+  std::optional<std::uint64_t> noise;  // with which the program ran: its seed
 };
 
 struct PassResult {

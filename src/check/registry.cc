@@ -10,6 +10,7 @@
 #include "check/atomicity/atomicity.h"
 #include "check/count/count.h"
 #include "check/determinism/determinism.h"
+#include "check/nondeterminism/nondeterminism.h"
 #include "check/print/print.h"
 #include "check/races/races.h"
 #include "spec/nearest.h"
@@ -65,6 +66,21 @@ constexpr std::array<Rule, 1> kAtomicSetsRules = {{
      "together, or the function is no unit, the spec can say so."},
 }};
 
+constexpr std::array<Rule, 2> kNondeterminismRules = {{
+    {"nondeterministic-read", "a read could read another write in another schedule",
+     "The same events, in another order that the program's threads, locks and signals allow, lead "
+     "up to this read with every read before it reading what it read in this run; and then another "
+     "write is the last one. So which value the program sees here is up to the schedule, whether "
+     "or not the accesses are locked. The schedule is a proof, step by step. Usual fix: where the "
+     "result must not depend on it, let a join, barrier or semaphore order the two writes and the "
+     "read, or give each thread data of its own."},
+    {"unsettled-final-value", "a variable could end with another write in another schedule",
+     "All events of this run, in another order that the program's threads, locks and signals allow "
+     "and in which every read reads what it read in this run, leave another write as the last one "
+     "to this variable. Whoever looks at it after the run sees what the schedule decided. Usual "
+     "fix: let a join, barrier or semaphore order the two writes."},
+}};
+
 constexpr Registration kRegistry[] = {
     {"atomicity", "every block runs as if alone (conflict serializability)", make_atomicity,
      kAtomicityEngines, kAtomicityRules},
@@ -83,6 +99,11 @@ constexpr Registration kRegistry[] = {
      make_atomic_sets,
      {},
      kAtomicSetsRules},
+    {"nondeterminism",
+     "every read reads the same write in every order of the same events (predictive)",
+     make_nondeterminism,
+     {},
+     kNondeterminismRules},
     {"count", "counts events by kind; always clean", make_count, {}, {}, true},
     {"print", "prints every event; always clean", make_print, {}, {}, true},
 };

@@ -40,24 +40,28 @@ TEST(Registry, keeps_the_order_and_takes_each_check_once) {
 }
 
 TEST(Registry, all_leaves_out_what_is_asked_for_by_name_only) {
-  EXPECT_EQ(names_in("all"),
-            (std::vector<std::string_view>{"atomicity", "races", "determinism", "atomic-sets"}));
+  EXPECT_EQ(names_in("all"), (std::vector<std::string_view>{"atomicity", "races", "determinism",
+                                                            "atomic-sets", "nondeterminism"}));
 }
 
 TEST(Registry, a_slip_names_the_nearest_check) {
   const auto checks = parse_checks("atomicty");
   ASSERT_FALSE(checks.ok());
   EXPECT_THAT(checks.error().message, HasSubstr("did you mean 'atomicity'?"));
-  EXPECT_THAT(checks.error().message,
-              HasSubstr("this version has: atomicity, races, determinism, atomic-sets, all"));
+  EXPECT_THAT(
+      checks.error().message,
+      HasSubstr(
+          "this version has: atomicity, races, determinism, atomic-sets, nondeterminism, all"));
 }
 
 TEST(Registry, an_unknown_check_lists_those_that_exist) {
   const auto checks = parse_checks("atomicity,deadlocks");
   ASSERT_FALSE(checks.ok());
   EXPECT_THAT(checks.error().message, HasSubstr("no check 'deadlocks'"));
-  EXPECT_THAT(checks.error().message,
-              HasSubstr("this version has: atomicity, races, determinism, atomic-sets, all"));
+  EXPECT_THAT(
+      checks.error().message,
+      HasSubstr(
+          "this version has: atomicity, races, determinism, atomic-sets, nondeterminism, all"));
   EXPECT_THAT(checks.error().message, Not(HasSubstr("did you mean")));
   EXPECT_FALSE(parse_checks("atomicity,").ok());
   EXPECT_FALSE(parse_checks("").ok());

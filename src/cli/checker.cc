@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -67,7 +68,16 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
   add_render_options(command, call.render, report_names);
   command.add_flag("-q,--quiet", call.quiet,
                    "The exit code alone: no report on standard output, no warnings, no progress");
-  command.add_option("--jobs", call.jobs, "Threads for reading (default: one for each core)")
+  command
+      .add_option("--effort", call.options.witness_effort,
+                  "For nondeterminism: events that the search for one schedule may look at before "
+                  "it gives up")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->capture_default_str();
+  command
+      .add_option("--jobs", call.jobs,
+                  "Threads for reading, and for nondeterminism (default: one for each core)")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U).description(""));
 }
@@ -143,6 +153,8 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   say_what_is_deterministic(file, check_options);
   check_options.spec = spec_ ? &*spec_ : nullptr;
   check_options.default_sets = default_sets_;
+  check_options.jobs =
+      call_.jobs != 0 ? call_.jobs : std::max(1U, std::thread::hardware_concurrency());
   for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
   ProgressBar bar(shows_progress);
   check::PassOptions options;

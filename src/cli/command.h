@@ -23,6 +23,7 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
 void add_refine(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments);
 void add_check(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_replay_check(CLI::App& app, int& exit_code);
 void add_trace_info(CLI::App& trace, int& exit_code);
 void add_trace_cat(CLI::App& trace, int& exit_code);
 void add_trace_convert(CLI::App& trace, int& exit_code);

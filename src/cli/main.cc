@@ -120,6 +120,7 @@ int run(int argc, char** argv) {
   add_trace_validate(*trace, exit_code);
   add_trace_generate(*trace, exit_code);
   add_report(app, exit_code);
+  add_replay_check(app, exit_code);
   wrap_help(app);
 
   try {

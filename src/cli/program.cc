@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <random>
 #include <string_view>
 
 namespace syndrome::cli {
@@ -32,6 +34,19 @@ std::size_t program_at(const CLI::App& command, std::span<char*> arguments) {
   return arguments.size();
 }
 
+/// A drawn one is short enough to be typed.
+std::uint64_t seed_of(const std::string& text) {
+  if (text == "random") return std::random_device()() % 1'000'000;
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, seed);
+  if (error != std::errc() || at != end) {
+    throw CLI::ValidationError("--noise",
+                               "expected a number from 0 to 2^64 - 1, found '" + text + "'");
+  }
+  return seed;
+}
+
 }  // namespace
 
 void add_program(CLI::App& command, const std::shared_ptr<record::Options>& options,
@@ -52,6 +67,10 @@ void add_program(CLI::App& command, const std::shared_ptr<record::Options>& opti
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{64} << 10, std::uint64_t{1} << 30).description(""))
       ->default_str("512K");
+  auto noise = std::make_shared<std::string>();
+  command.add_flag("--noise{random}", *noise,
+                   "Let threads pause here and there, so that rare schedules become likely; "
+                   "--noise=SEED pauses as that seed says, as far as the system lets it");
   command.add_option("PROG", options->command, "The program and its arguments, after --")
       ->required()
       ->type_name("");
@@ -62,7 +81,8 @@ void add_program(CLI::App& command, const std::shared_ptr<record::Options>& opti
     rest = arguments.subspan(at);
     arguments = arguments.first(std::min(at + 1, arguments.size()));
   }
-  command.parse_complete_callback([options, order, rest] {
+  command.parse_complete_callback([options, order, noise, rest] {
+    if (!noise->empty()) options->noise = seed_of(*noise);
     options->command.assign(rest.begin(), rest.end());
     options->buffer = std::bit_ceil(options->buffer);
     options->order = *order == "exact" ? rt::Order::kExact : rt::Order::kFeasible;

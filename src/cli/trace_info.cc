@@ -138,6 +138,7 @@ std::string as_text(const InfoCall& call, const Info& info) {
     line("command", command_of(recorded.command));
     line("process", fmt::format("{}{}{}", recorded.pid, recorded.realtime_ns != 0 ? ", " : "",
                                 recorded.realtime_ns != 0 ? date_of(recorded.realtime_ns) : ""));
+    if (recorded.noise) line("noise", fmt::format("seed {}", *recorded.noise));
     line("words", report::grouped(recorded.words));
     for (const std::string& path : recorded.instrumented) line("module", report::clean(path));
     for (const std::string& path : recorded.bare) {
@@ -176,6 +177,7 @@ std::string as_json(const InfoCall& call, const Info& info) {
                           {"words", info.recorded->words},
                           {"instrumented_modules", info.recorded->instrumented},
                           {"other_modules", info.recorded->bare}};
+    if (info.recorded->noise) object["recorded"]["noise"] = *info.recorded->noise;
   }
   Json& kinds = object["kinds"] = Json::object();
   for (std::size_t kind = 0; kind < kEventKindCount; ++kind) {

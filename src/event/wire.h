@@ -231,6 +231,8 @@ enum class Meta : std::uint32_t {
   kGlobals = 6,
   /// The text of a warning that whoever reads the trace should see.
   kWarning = 7,
+  /// seed:u64. The process ran with noise (runtime/noise.h).
+  kNoise = 8,
 };
 
 }  // namespace syndrome::wire

@@ -39,8 +39,12 @@ class ToldTraceSource final : public trace::Source {
   };
 
   ToldTraceSource(std::unique_ptr<trace::Source> told, std::vector<Late> late, Names names,
-                  EventNumber count)
-      : told_(std::move(told)), late_(std::move(late)), names_(std::move(names)), count_(count) {}
+                  EventNumber count, std::optional<std::uint64_t> noise)
+      : told_(std::move(told)),
+        late_(std::move(late)),
+        names_(std::move(names)),
+        count_(count),
+        noise_(noise) {}
 
   [[nodiscard]] Result<Batch> next() override {
     first_ += size_;
@@ -74,12 +78,14 @@ class ToldTraceSource final : public trace::Source {
   [[nodiscard]] const std::vector<std::string>& warnings() const override {
     return read_ >= count_ ? none_ : told_->warnings();
   }
+  [[nodiscard]] std::optional<std::uint64_t> noise() const override { return noise_; }
 
  private:
   std::unique_ptr<trace::Source> told_;
   std::vector<Late> late_;
   Names names_;
   EventNumber count_;
+  std::optional<std::uint64_t> noise_;
   EventNumber read_ = 0;  // of the told events
   std::size_t at_ = 0;    // in late_
   EventNumber first_ = 1;
@@ -103,7 +109,8 @@ Status ToldTraceWriter::write(const Names& names) {
   return written;
 }
 
-// count, late, then for each space: names, and each with its length.
+// count, whether there is noise, its seed, late, then for each space: names, and each with its
+// length.
 Status ToldTraceWriter::write_late(const Names& names) {
   std::ranges::sort(late_, {},
                     [](const Late& l) { return std::tuple(l.position, l.order, l.told); });
@@ -115,7 +122,8 @@ Status ToldTraceWriter::write_late(const Names& names) {
     return bytes == 0 || std::fwrite(data, 1, bytes, file.get()) == bytes;
   };
   const auto put_number = [&put](std::uint64_t number) { return put(&number, sizeof number); };
-  bool good = put_number(count_) && put_number(late_.size());
+  bool good = put_number(count_) && put_number(noise_ ? 1 : 0) && put_number(noise_.value_or(0)) &&
+              put_number(late_.size());
   for (const Late& late : late_) {
     good = good && put_number(late.position) && put(&late.event, sizeof late.event);
   }
@@ -160,7 +168,12 @@ Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,
   };
   std::uint64_t count = 0;
   std::uint64_t size = 0;
-  if (!get(&count, sizeof count) || !get(&size, sizeof size)) return cut;
+  std::uint64_t noisy = 0;
+  std::uint64_t seed = 0;
+  if (!get(&count, sizeof count) || !get(&noisy, sizeof noisy) || !get(&seed, sizeof seed) ||
+      !get(&size, sizeof size)) {
+    return cut;
+  }
   std::vector<ToldTraceSource::Late> late;
   for (std::uint64_t i = 0; i < size; ++i) {
     ToldTraceSource::Late one;
@@ -183,8 +196,9 @@ Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,
   }
   Result<std::unique_ptr<trace::Source>> told = trace::read_syn(path, options);
   if (!told) return told;
-  return std::unique_ptr<trace::Source>(std::make_unique<ToldTraceSource>(
-      std::move(*told), std::move(late), std::move(names), count));
+  return std::unique_ptr<trace::Source>(
+      std::make_unique<ToldTraceSource>(std::move(*told), std::move(late), std::move(names), count,
+                                        noisy != 0 ? std::optional(seed) : std::nullopt));
 }
 
 }  // namespace syndrome::live

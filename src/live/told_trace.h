@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ class ToldTraceWriter {
     late_.push_back({position, order, ++told_, event});
   }
   [[nodiscard]] EventNumber count() const { return count_; }
+  /// The run has noise of this seed (trace::Source::noise).
+  void noise(std::uint64_t seed) { noise_ = seed; }
 
   /// Writes what has been appended when it is enough to be worth it. `names` has all names so far.
   [[nodiscard]] Status flush(const Names& names) {
@@ -63,6 +66,7 @@ class ToldTraceWriter {
   std::vector<Late> late_;
   std::uint64_t told_ = 0;  // late ones
   EventNumber count_ = 0;
+  std::optional<std::uint64_t> noise_;
 };
 
 /// The whole of it, as of its last snapshot.

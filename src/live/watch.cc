@@ -100,6 +100,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
       plain_.push_back(PlainSite(own_meta_->sites[i]));
     }
     if (own_meta_->unreadable) return *own_meta_->unreadable;
+    if (own_meta_->noise) trace_.noise(*own_meta_->noise);
     return {};
   }
 

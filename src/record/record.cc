@@ -107,6 +107,8 @@ Result<Recording> start(const Options& options, Output file) {
     file.remove_unused(options.output);
     return session.error();
   }
+  session->header().noise_seed = options.noise.value_or(0);
+  session->header().noise = options.noise ? 1 : 0;
   const std::optional<Pipe> ended = make_pipe();
   const std::optional<Pipe> report = make_pipe();
   const pid_t pid = ended && report ? ::fork() : -1;
@@ -208,6 +210,9 @@ Ended record(const Options& options) {
   if (!recording) {
     complain(fmt::format("{}: {}; the program runs unrecorded", options.output,
                          recording.error().message));
+  }
+  if (recording && options.noise && !options.quiet) {
+    complain(fmt::format("noise of seed {0}; --noise={0} makes the same", *options.noise));
   }
   const std::optional<Pipe> failed = make_pipe();
   if (!failed) {

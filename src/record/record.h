@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Options {
   std::uint64_t buffer = 512u << 10;  // bytes for each thread; a power of two
   rt::Order order = rt::Order::kFeasible;
   bool quiet = false;
+  std::optional<std::uint64_t> noise;  // its seed (runtime/noise.h); none: no noise
   /// Takes the words instead of a trace; empty: none. Then `output` is what it writes.
   MakeTaker make_taker;
   bool ignore_pipe = false;  // the program starts with SIGPIPE ignored

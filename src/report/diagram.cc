@@ -10,6 +10,7 @@
 #include "report/canvas.h"
 #include "report/cells.h"
 #include "report/details.h"
+#include "report/reordering.h"
 #include "report/words.h"
 
 namespace syndrome::report {
@@ -402,6 +403,7 @@ std::string letter(std::size_t index) {
 }
 
 std::vector<std::string> draw(const Finding& finding, std::size_t columns, const Paint& paint) {
+  if (is_reordering(finding)) return draw_reordering(finding, columns, paint);
   std::vector<Row> rows = rows_of(finding);
   if (rows.empty()) return {};
 

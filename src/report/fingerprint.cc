@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "report/reordering.h"
+
 namespace syndrome::report {
 
 std::string fingerprint_of(const Finding& finding) {
@@ -32,7 +34,12 @@ std::string fingerprint_of(const Finding& finding) {
     add(block->place, functions && !block->label.empty() ? "block " + block->label
                                                          : fmt::format("#{}", block->begin));
   }
-  if (finding.rule == "race") {
+  if (is_reordering(finding)) {
+    // Of the events that are drawn, those that the finding is about.
+    for (const EventNumber event : reordering_events(finding)) {
+      add({}, event == 0 ? "-" : site_text(event, finding.site_at(event)));
+    }
+  } else if (finding.rule == "race") {
     // Which of the two comes first is not the same in every run.
     std::vector<std::string> texts;
     for (const EventNumber event : finding.events) {

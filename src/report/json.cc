@@ -99,6 +99,13 @@ Json json_of(const Finding& finding) {
     object["locations"] = finding.locations;
     object["units"] = finding.units;
   }
+  if (!finding.schedule.empty()) {
+    if (finding.read != 0) object["read"] = finding.read;
+    object["write"] = finding.write;
+    object["challenger"] = finding.challenger;
+    object["variable"] = finding.variable;
+    object["schedule"] = finding.schedule;
+  }
   if (!finding.events.empty()) object["events"] = finding.events;
   Json& sites = object["sites"] = Json::array();
   for (const Site& site : finding.sites) sites.push_back(json_of(site));
@@ -146,6 +153,7 @@ Json json_of(const Trace& trace) {
   if (trace.passed_over != 0) object["passed_over"] = trace.passed_over;
   if (!trace.whole) object["whole"] = false;
   if (trace.interrupted) object["interrupted"] = true;
+  if (trace.noise) object["noise"] = *trace.noise;
   if (!trace.warnings.empty()) object["warnings"] = trace.warnings;
   if (!trace.candidates.empty()) object["candidates"] = trace.candidates;
   return object;

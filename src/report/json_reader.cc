@@ -218,6 +218,16 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
       reader.number(object, "pattern", path, false, check::atomic_sets::kPatternCount));
   finding.set = reader.text(object, "set", path, false);
   finding.locations = reader.texts(object, "locations", path);
+  finding.read = reader.number(object, "read", path, false);
+  finding.write = reader.number(object, "write", path, false);
+  finding.challenger = reader.number(object, "challenger", path, false);
+  finding.variable = reader.text(object, "variable", path, false);
+  reader.list(object, "schedule", path, false, [&](const Json& value, const std::string& here) {
+    if (!value.is_number_unsigned()) {
+      return reader.fail(here, "the number of an event", kind_of(value));
+    }
+    finding.schedule.push_back(value.get<EventNumber>());
+  });
   reader.list(object, "units", path, false, [&](const Json& value, const std::string& here) {
     if (!value.is_number_unsigned()) {
       return reader.fail(here, "the number of an event", kind_of(value));
@@ -351,6 +361,9 @@ Report read_report(Reader& reader, const Json& object, const std::string& path) 
     report.trace.passed_over = reader.number(*trace, "passed_over", here, false);
     report.trace.whole = reader.flag(*trace, "whole", here, true);
     report.trace.interrupted = reader.flag(*trace, "interrupted", here, false);
+    if (reader.member(*trace, "noise", here, false) != nullptr) {
+      report.trace.noise = reader.number(*trace, "noise", here);
+    }
     report.trace.warnings = reader.texts(*trace, "warnings", here);
     report.trace.candidates = reader.texts(*trace, "candidates", here);
   }

@@ -51,6 +51,11 @@ class Maker {
     finding.set = found.set;
     finding.locations = found.locations;
     finding.units = found.units;
+    finding.read = found.read;
+    finding.write = found.write;
+    finding.challenger = found.challenger;
+    finding.schedule = found.schedule;
+    finding.variable = found.variable;
     finding.count = found.count;
     for (const check::Witness& witness : found.witnesses) {
       finding.sites.push_back(make_site(witness));
@@ -245,6 +250,7 @@ Report make_report(const std::string& file, const check::PassResult& pass, Work*
   report.trace.passed_over = pass.trace.counts.dropped;
   report.trace.whole = pass.trace.whole;
   report.trace.interrupted = pass.interrupted;
+  report.trace.noise = pass.trace.noise;
   report.trace.warnings = pass.warnings;
   report.trace.candidates = pass.candidates;
   report.seconds = pass.seconds;

@@ -92,6 +92,12 @@ struct Finding {
   std::string set;
   std::vector<std::string> locations;
   std::vector<EventNumber> units;
+  // nondeterministic-read, unsettled-final-value (check/finding.h).
+  EventNumber read = 0;
+  EventNumber write = 0;
+  EventNumber challenger = 0;
+  std::vector<EventNumber> schedule;
+  std::string variable;
   std::vector<Site> sites;      // ascending by event, each once
   std::vector<Block> blocks;    // ascending by begin, each once
   std::vector<Thread> threads;  // of the sites, in the order of their first site; may lack some
@@ -136,6 +142,7 @@ struct Trace {
   std::uint64_t passed_over = 0;  // ill-formed events, with --lenient
   bool whole = true;              // false: reading stopped early; --first or an interruption
   bool interrupted = false;
+  std::optional<std::uint64_t> noise;  // the seed, when the program ran with --noise
   std::vector<std::string> warnings;
   std::vector<std::string> candidates;  // without any block: functions that a spec could name
 };

@@ -107,6 +107,11 @@ class Writer {
     write_verdict(entry);
     write_size(entry);
     if (&entry == report_.checks.data()) {
+      if (report_.trace.noise) {
+        paragraph(fmt::format("The program ran with noise of seed {0}; --noise={0} makes the same.",
+                              *report_.trace.noise),
+                  0, Style::kFaint);
+      }
       for (const std::string& warning : report_.trace.warnings) {
         paragraph("Warning: " + clean(warning), 0, Style::kWarn);
       }
@@ -168,6 +173,10 @@ class Writer {
                 Style::kBad);
       return;
     }
+    if (entry.check == "nondeterminism") {
+      paragraph(fmt::format("{} found in {}{}", check, file, undetermined(entry)), 0, Style::kBad);
+      return;
+    }
     paragraph(fmt::format("{} violated in {}{}", check, file, violators(entry)), 0, Style::kBad);
   }
 
@@ -190,6 +199,16 @@ class Writer {
     for (const Finding& finding : entry.findings) {
       if (finding.events.empty() || finding.site_at(finding.events.front()) == nullptr) continue;
       std::string name = clean(finding.site_at(finding.events.front())->target);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+    return names.empty() ? "." : ": on " + listed(names, "other variable") + ".";
+  }
+
+  /// ": on balance, total and 3 other variables."
+  static std::string undetermined(const CheckReport& entry) {
+    std::vector<std::string> names;
+    for (const Finding& finding : entry.findings) {
+      std::string name = clean(finding.variable);
       if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }
     return names.empty() ? "." : ": on " + listed(names, "other variable") + ".";
@@ -445,6 +464,7 @@ class Writer {
       return;
     }
     if (entry.check == "determinism") return write_determinism_limits(entry);
+    if (entry.check == "nondeterminism") return;  // the notes say what was proved
     if (entry.check == "atomic-sets") {
       paragraph(
           "None of the 14 patterns occurred: every unit of work found and left the atomic sets "

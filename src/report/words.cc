@@ -6,6 +6,7 @@
 
 #include "report/details.h"
 #include "report/pattern_words.h"
+#include "report/reordering.h"
 #include "spec/pattern.h"
 
 namespace syndrome::report {
@@ -182,6 +183,7 @@ std::string_view property_of(const Finding& finding) {
 }
 
 std::string message_of(const Finding& finding) {
+  if (is_reordering(finding)) return reordering_words(finding);
   if (is_pattern(finding)) {
     return fmt::format("{}, atomic set {}: {} (pattern {}): {}", pattern_headline(finding),
                        finding.set, pattern_words(finding), finding.pattern,

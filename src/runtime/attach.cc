@@ -9,6 +9,7 @@
 
 #include "event/unit.h"
 #include "runtime/filter.h"
+#include "runtime/noise.h"
 #include "runtime/probes.h"
 #include "runtime/session_files.h"
 #include "runtime/shards.h"
@@ -180,7 +181,8 @@ bool open_session() {
   process.slot = slot;
   process.ring_words = session->ring_words;
   process.exact = session->order == Order::kExact;
-  __atomic_store_n(&__syndrome_pinned, process.exact ? 1u : 0u, __ATOMIC_RELAXED);
+  process.pinned = process.exact || session->noise != 0;
+  __atomic_store_n(&__syndrome_pinned, process.pinned ? 1u : 0u, __ATOMIC_RELAXED);
   const Path meta_path = path_of("meta", true);
   const int created = sys::open(meta_path.text, O_WRONLY | O_CREAT | kOpenFlags, 0600);
   if (created >= 0) sys::close(created);
@@ -193,6 +195,11 @@ bool open_session() {
   process.session = session;
   make_filter();
   write_process();
+  if (session->noise != 0) {
+    const Piece seed{&session->noise_seed, sizeof(session->noise_seed)};
+    meta(wire::Meta::kNoise, &seed, 1);
+    noise_start(session->noise_seed);
+  }
   if (forked_from != 0) copy_meta_of(forked_from - 1);
   const std::uint32_t space = pid_space();
   process.foreign = space != 0 && session->pid_space != 0 && space != session->pid_space;

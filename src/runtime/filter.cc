@@ -65,7 +65,7 @@ bool read_answer() {
 
 void make_filter() {
   process.filter = nullptr;
-  if (process.session->filter == 0 || process.exact) return;
+  if (process.session->filter == 0 || process.pinned) return;
   if (table == nullptr) {
     table = static_cast<wire::Word*>(sys::map(filter::kBytes, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));

@@ -11,6 +11,7 @@
 
 #include "event/wire.h"
 #include "runtime/log.h"
+#include "runtime/noise.h"
 #include "runtime/real.h"
 
 namespace syndrome::rt {
@@ -30,12 +31,15 @@ inline void note(Sync kind, const volatile void* object) {
 template <typename Call>
 inline auto note_before(Sync kind, const volatile void* object, Call call) {
   note(kind, object);
-  return call();
+  const auto result = call();
+  noise();
+  return result;
 }
 
 /// Something that takes effect when the function has returned `done`: an acquire.
 template <typename Call>
 inline auto note_after(Sync kind, const volatile void* object, Call call, int done = 0) {
+  noise();
   const auto result = call();
   if (result == done) note(kind, object);
   return result;

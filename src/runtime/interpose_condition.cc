@@ -63,6 +63,7 @@ SYNDROME_INTERPOSE int pthread_barrier_destroy(pthread_barrier_t* barrier) noexc
   return note_after(Sync::kDestroy, barrier, [=] { return real_pthread_barrier_destroy(barrier); });
 }
 SYNDROME_INTERPOSE int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
+  noise();
   note(Sync::kBarrierArrive, barrier);
   const int result = real_pthread_barrier_wait(barrier);
   note(Sync::kBarrierLeave, barrier);

@@ -38,6 +38,7 @@ thread_local pid_t own_id = 0;
 
 template <typename Call>
 int lock(const pthread_mutex_t* mutex, Call call) {
+  noise();
   const int result = call();
   if (recording()) note_locked(mutex, result);
   return result;
@@ -114,7 +115,9 @@ SYNDROME_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t
 }
 SYNDROME_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (recording() && may_unlock(mutex)) sync(Sync::kRelease, number_of(mutex));
-  return real_pthread_mutex_unlock(mutex);
+  const int result = real_pthread_mutex_unlock(mutex);
+  noise();
+  return result;
 }
 
 SYNDROME_INTERPOSE int pthread_spin_init(pthread_spinlock_t* spin, int shared) noexcept {

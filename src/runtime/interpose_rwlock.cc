@@ -67,7 +67,9 @@ SYNDROME_INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
     const int writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED);
     sync(writer == thread_id() ? Sync::kRelease : Sync::kReleaseShared, number_of(lock));
   }
-  return real_pthread_rwlock_unlock(lock);
+  const int result = real_pthread_rwlock_unlock(lock);
+  noise();
+  return result;
 }
 
 }  // namespace syndrome::rt

@@ -199,6 +199,7 @@ Known begin_thread(Known* block, pthread_t self) {
   if (recording() && copy.stack_bytes != 0) {
     sync(Sync::kAlloc, copy.stack_low, copy.stack_bytes);
   }
+  if (noise_on && recording()) make_noise_at_begin();
   return copy;
 }
 
@@ -241,6 +242,7 @@ SYNDROME_INTERPOSE int pthread_create(pthread_t* thread, const pthread_attr_t* a
   block->argument = argument;
   const int result = real_pthread_create(thread, attributes, run, block);
   thread_created(block, result == 0 ? *thread : pthread_t{}, result == 0);
+  if (noise_on && result == 0) make_noise_at_fork();
   return result;
 }
 

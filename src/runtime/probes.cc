@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/filter.h"
+#include "runtime/noise.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
@@ -51,6 +52,7 @@ PROBE void __syndrome_atomic_begin(const void* address) {
   tls.held = 0;
   if (!recording()) return;
   release_exact();
+  noise();
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
   // Held already: a signal handler came between begin and end of the same shard.
   tls.held = lock_shard(shard) ? static_cast<std::uint32_t>(shard + 1) : ~0u;
@@ -69,12 +71,13 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
                     tls.last_load_version == shards[shard].version.load(std::memory_order_relaxed);
   const std::uint64_t version = same ? 0 : next_version(shard);
   if (held != ~0u) unlock_shard(shard);
-  if (same) return;
+  if (same) return noise();
   filter_touch(number_of(address), 1, kind != wire::Sync::kAtomicLoad);
   sync_at(kind, number_of(address), version, what >> 8, site);
   tls.last_load = cursor();
   tls.last_load_address = number_of(address);
   tls.last_load_version = version;
+  noise();
 }
 
 PROBE void __syndrome_fence(std::uint32_t site, std::uint32_t order) {

@@ -56,7 +56,8 @@ void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint32_t wr
 /// A local variable whose address leaves its function begins its life.
 void __syndrome_local(const void* address, std::uint64_t bytes);
 
-/// Whether accesses must be recorded one by one, each directly before it happens (--order exact).
+/// Whether accesses must be recorded one by one, each directly before it happens (--order exact,
+/// --noise).
 /// Loops exist twice: with such probes, and with what follows.
 extern std::uint32_t __syndrome_pinned;
 /// The accesses of a loop that has ended (wire::Control::kRun). `first`: where each site was in the

@@ -158,7 +158,7 @@ bool claim_ring(std::uint32_t number) {
   tls.limit = process.ring_words;
   tls.words[0] = wire::time(read_counter());
   tls.exact = nullptr;
-  if (process.exact) {
+  if (process.pinned) {
     tls.exact = tls.words + 1;
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
   } else {

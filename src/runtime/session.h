@@ -56,6 +56,9 @@ struct SessionHeader {
   std::uint32_t recorder;    // its pid
   /// The inode of the recorder's namespace of pids: a program in a container has other numbers.
   std::uint32_t pid_space;
+  /// For runtime/noise.h; no noise without the flag.
+  std::uint64_t noise_seed;
+  std::uint32_t noise;
   /// The recorder cannot go on (the disk is full): everyone stops writing.
   alignas(64) std::atomic<std::uint32_t> stop;
   /// A futex: producers add 1 and wake the recorder when it sleeps.

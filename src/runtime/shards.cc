@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "runtime/noise.h"
 #include "runtime/sys.h"
 #include "runtime/text.h"
 #include "runtime/thread.h"
@@ -99,6 +100,15 @@ void exact_probe(wire::Word word) {
   release_exact();
   if (wire::is_control(word)) {
     append(word);
+    return;
+  }
+  if (noise_on) make_noise();
+  if (!process.exact) {
+    wire::Word* const at = room(2);
+    if (at == nullptr) return;
+    at[0] = wire::time(read_counter());
+    at[1] = word;
+    appended(2);
     return;
   }
   const wire::Word address = wire::address_of(word);

@@ -29,8 +29,8 @@ struct Thread {
   wire::Word* words;    // of the ring
   std::uint64_t line;   // words before the line that is being filled
   std::uint64_t limit;  // words up to which the ring is known to be free
-  /// With --order exact, where the next word goes: the window's cursor then stays in the scratch
-  /// line, so that every probe comes to full().
+  /// With --order exact or --noise, where the next word goes: the window's cursor then stays in the
+  /// scratch line, so that every probe comes to full().
   wire::Word* exact;
   std::uint32_t held;        // 1 + shard held by an atomic that is going on; 0: none
   std::uint32_t held_exact;  // 1 + shard held for the access after the last probe; 0: none
@@ -52,6 +52,7 @@ struct Thread {
   wire::Word* last_load;        // where the cursor was after the last atomic load …
   std::uintptr_t last_load_address;
   std::uint64_t last_load_version;  // … and the version of its shard then
+  std::uint64_t noise;              // points passed (runtime/noise.h)
 };
 
 extern thread_local Thread tls __attribute__((tls_model("initial-exec")));
@@ -63,7 +64,8 @@ struct Process {
   SessionHeader* session;  // null: not recorded
   std::uint32_t slot;
   std::uint64_t ring_words;
-  bool exact;
+  bool exact;          // the order of all accesses is recorded
+  bool pinned;         // every probe comes to the runtime: exact, or for noise
   bool foreign;        // the recorder's pid means another process, or none, here
   wire::Word* filter;  // null: none
 };

@@ -65,6 +65,9 @@ CaptureMeta::Body CaptureMeta::parse(Body rest) {
       case wire::Meta::kThread: parse_thread(body); break;
       case wire::Meta::kGlobals: parse_globals(body); break;
       case wire::Meta::kWarning: warnings.emplace_back(first_text(body)); break;
+      case wire::Meta::kNoise:
+        if (size >= 8) noise = load(body.data(), 8);
+        break;
       default:
         warnings.push_back(
             fmt::format("metadata of type {}, which this syndrome does not know, "

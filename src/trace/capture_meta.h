@@ -69,6 +69,7 @@ class CaptureMeta {
   std::vector<CapturedGlobal> globals;                         // by address, no two overlap
   std::vector<std::pair<std::uint32_t, std::string>> threads;  // number and last name, by number
   std::vector<std::string> warnings;
+  std::optional<std::uint64_t> noise;  // the seed, when the process ran with noise
   /// Why the words cannot be understood: they are of another version's.
   std::optional<Error> unreadable;
 

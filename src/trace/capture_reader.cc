@@ -70,6 +70,8 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   [[nodiscard]] Progress progress() const override { return {done_.load(), total_}; }
   [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }
 
+  [[nodiscard]] std::optional<std::uint64_t> noise() const override { return meta_->noise; }
+
   // What ThreadWalk calls, for the stream that runs; accesses come to touch().
 
   void enter(OpenFrame& frame) { frame.value = enter_events(frame); }
@@ -267,6 +269,7 @@ Result<CaptureSummary> read_capture_summary(const std::string& path) {
   CaptureSummary summary;
   summary.command = meta.command;
   summary.pid = meta.pid;
+  summary.noise = meta.noise;
   summary.realtime_ns = meta.realtime_ns;
   summary.threads = index->threads.size();
   summary.words = index->words;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ namespace syndrome::trace {
 struct CaptureSummary {
   std::vector<std::string> command;
   std::uint32_t pid = 0;
-  std::uint64_t realtime_ns = 0;  // when it began, since 1970; 0: unknown
+  std::uint64_t realtime_ns = 0;       // when it began, since 1970; 0: unknown
+  std::optional<std::uint64_t> noise;  // its seed
   std::uint64_t threads = 0;
   std::uint64_t words = 0;
   std::uint64_t chunks = 0;

@@ -39,7 +39,7 @@ struct Slot {
 class Pipelined : public Source {
  public:
   Pipelined(std::unique_ptr<Source> inner, std::stop_source stop)
-      : inner_(std::move(inner)), stop_(std::move(stop)) {}
+      : inner_(std::move(inner)), noise_(inner_->noise()), stop_(std::move(stop)) {}
 
   void start() {
     producer_ = std::thread([this] { produce(); });
@@ -81,6 +81,7 @@ class Pipelined : public Source {
   const Names& names() const override { return names_; }
   Progress progress() const override { return progress_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
+  std::optional<std::uint64_t> noise() const override { return noise_; }
 
  private:
   Result<Batch> end() const {
@@ -153,6 +154,7 @@ class Pipelined : public Source {
   }
 
   std::unique_ptr<Source> inner_;
+  std::optional<std::uint64_t> noise_;
   std::array<std::size_t, kSpaceCount> known_ = sizes_of(Names());  // names handed over so far
 
   std::mutex mutex_;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,10 @@ class Source {
   /// What the user should know although reading went on, complete after the last batch: "the file
   /// ends in the middle of a chunk at byte 1234; 99 events before it were read".
   [[nodiscard]] virtual const std::vector<std::string>& warnings() const = 0;
+
+  /// The seed of the noise that was made while the trace was recorded (runtime/noise.h); none: no
+  /// noise. Known from the beginning.
+  [[nodiscard]] virtual std::optional<std::uint64_t> noise() const { return std::nullopt; }
 };
 
 }  // namespace syndrome::trace

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "runtime/log.h"
+#include "runtime/noise.h"
 
 namespace syndrome::rt {
 namespace {
@@ -81,6 +82,16 @@ void meta(wire::Meta type, const Piece* pieces, std::size_t) {
   const auto* const head = static_cast<const std::uint64_t*>(pieces[0].data);
   keep(FakeRecord::kModule, head[0], head[1]);
 }
+bool noise_on = false;
+void make_noise() {
+  keep(FakeRecord::kNoise, 0);
+}
+void make_noise_at_begin() {
+  keep(FakeRecord::kNoise, 1);
+}
+void make_noise_at_fork() {
+  keep(FakeRecord::kNoise, 0);
+}
 std::uint32_t intern(const char*) {
   return 0;
 }
@@ -107,6 +118,9 @@ void fake_stop() {
 const FakeRecord* fake_records(std::size_t* count) {
   *count = syndrome::rt::used.load();
   return syndrome::rt::records;
+}
+void fake_noise(bool on) {
+  syndrome::rt::noise_on = on;
 }
 void fake_session(const char* path) {
   syndrome::rt::session.store(path);

@@ -8,8 +8,10 @@
 #include <threads.h>
 #include <time.h>
 
+#include <algorithm>
 #include <mutex>
 
+#include "fake_log.h"
 #include "recorded.h"
 
 namespace syndrome {
@@ -323,6 +325,46 @@ TEST(InterposedLocks, C11) {
             (Lines{"0 destroy m", "0 destroy c", "0 acquire m", "0 release m", "0 acquire m",
                    "0 cond-signal c", "0 cond-broadcast c", "0 release m", "0 destroy c",
                    "0 destroy m"}));
+}
+
+// Others can come in where it is, before a lock is taken and when it is free again; and threads
+// begin with it.
+TEST(InterposedLocks, NoiseIsBetweenThem) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  Recorded recorded;
+  recorded.name(&mutex, "m");
+  recorded.name(&lock, "l");
+  recorded.name(&semaphore, "s");
+  recorded.threads = true;
+  fake_noise(true);
+  const Lines lines = recorded.run([&] {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_rwlock_rdlock(&lock);
+    pthread_rwlock_unlock(&lock);
+    sem_post(&semaphore);
+    sem_wait(&semaphore);
+  });
+  EXPECT_EQ(lines, (Lines{"0 noise", "0 acquire m", "0 release m", "0 noise", "0 noise",
+                          "0 acquire-shared l", "0 release-shared l", "0 noise", "0 post s",
+                          "0 noise", "0 noise", "0 wait s"}));
+  const Lines threads = recorded.run([] {
+    pthread_t thread{};
+    pthread_create(&thread, nullptr, [](void* nothing) { return nothing; }, nullptr);
+    pthread_join(thread, nullptr);
+  });
+  fake_noise(false);
+  EXPECT_NE(std::find(threads.begin(), threads.end(), "1 begins with noise"), threads.end());
+  EXPECT_NE(std::find(threads.begin(), threads.end(), "0 noise"), threads.end());
+  EXPECT_EQ(recorded.run([&] {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }),
+            (Lines{"0 acquire m", "0 release m"}));
+  sem_destroy(&semaphore);
 }
 
 }  // namespace

@@ -48,6 +48,9 @@ std::vector<std::string> Recorded::run(const std::function<void()>& body) {
         lines.push_back(thread + "is called " + static_cast<char>(record.object) + "…");
         continue;
       case FakeRecord::kModule: continue;
+      case FakeRecord::kNoise:
+        lines.push_back(thread + (record.object != 0 ? "begins with noise" : "noise"));
+        continue;
       default: break;
     }
     const auto kind = static_cast<wire::Sync>(record.sync);

@@ -63,6 +63,8 @@ class AtomicSets final : public Check {
     result_.stats = {
         {"atomic sets", tracker_.sets().sets()},
         {"units of work", counts.units},
+        {"accesses to sets", tracker_.accesses()},
+        {"functions and blocks around them, added up", tracker_.depth()},
         {"accesses to sets that no other unit was in", counts.alone},
         {"accesses to locations that no other unit had accessed", counts.unshared},
         {"comparisons of two units", counts.pairs},

@@ -185,6 +185,43 @@ constexpr std::string_view kCaller =
     "M|enter(free)\nM|enter(A::get())\nM|r(A::x@1)\nM|exit()\nV|w(A::x@1)\n"
     "M|enter(A::set())\nM|w(A::x@1)\nM|exit()\nM|exit()";
 
+// Waiting lets others in on purpose, so a function that looks again is two units; unless it is
+// declared to be one.
+TEST(AtomicSets, AWaitEndsWhatIsAUnitByDefault) {
+  constexpr std::string_view kWait = R"(
+    T1|enter(Queue::take)
+    T1|r(Queue::count@10)
+    T1|cond_wait(c)
+    T2|enter(run)
+    T2|enter(Queue::put)
+    T2|w(Queue::count@10)
+    T2|exit()
+    T1|r(Queue::count@10)
+    T1|w(Queue::count@10)
+    T1|exit()
+    T2|exit()
+)";
+  EXPECT_THAT(findings(kWait), IsEmpty());
+  EXPECT_THAT(findings(kWait, "[units]\nwork = ['Queue::take']"),
+              ElementsAre("2 Queue at 10: 2 6 8", "1 Queue at 10: 2 6 9"));
+  // The same after a wait is found.
+  EXPECT_THAT(findings(R"(
+    T1|enter(Queue::take)
+    T1|cond_wait(c)
+    T1|w(Queue::count@10)
+    T1|cond_wait(c)
+    T1|r(Queue::count@10)
+    T2|enter(run)
+    T2|enter(Queue::put)
+    T2|w(Queue::count@10)
+    T2|exit()
+    T1|r(Queue::count@10)
+    T1|exit()
+    T2|exit()
+)"),
+              ElementsAre("2 Queue at 10: 5 8 10"));
+}
+
 TEST(AtomicSets, ACallerIsAUnitWhenItIsDeclared) {
   EXPECT_THAT(findings(kCaller), IsEmpty());
   EXPECT_THAT(findings(kCaller, "[units]\nwork = ['free']"), ElementsAre("1 A at 1: 3 5 7"));

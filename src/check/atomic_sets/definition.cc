@@ -20,12 +20,13 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
     case EventKind::kExit: leave(stack(event.thread), false); break;
     case EventKind::kThreadStop: end_all(stack(event.thread)); break;
     case EventKind::kJoin: end_all(stack(event.child())); break;
+    case EventKind::kCondWait: wait(stack(event.thread)); break;
     case EventKind::kFork: {
       if (!span_threads_ || !stack(event.child()).empty()) break;
       Stack heir;
       for (const Frame& frame : stack(event.thread)) {
         const bool is_unit =
-            frame.block || frame.label.for_all || !frame.label.sets.empty() || !frame.owned.empty();
+            frame.block || frame.label.for_all || !frame.label.sets.empty() || !frame.part.empty();
         if (is_unit) heir.push_back(frame);
       }
       for (Frame& frame : heir) frame.inherited = true;
@@ -47,30 +48,39 @@ void UnitsByDefinition::access(const Event& event, EventNumber number, const Nam
   const bool atomic = event.order != MemoryOrder::kPlain || event.kind == EventKind::kRmw;
   if (atomic && !sets.counts_atomics) return;
   for (const Membership& where : sets.in) {
-    if (Frame* const frame = owner(stack(event.thread), where.set)) {
-      frame->owned.insert(where.set);
-      assigned_.push_back({where, frame->unit, false});
+    Frame* const frame = owner(stack(event.thread), where.set);
+    if (frame == nullptr) {
+      assigned_.push_back({where, {number, event.thread}, {}, 0});
+    } else if (frame->owned.contains(where.set)) {
+      assigned_.push_back({where, {frame->begin, frame->thread}, frame->first, frame->begin});
     } else {
-      assigned_.push_back({where, {number, event.thread}, true});
+      if (frame->part_begin == 0) frame->part_begin = number;
+      assigned_.push_back({where, {frame->part_begin, frame->thread}, frame->first, frame->begin});
     }
   }
 }
 
+/// The open function or block that the set's accesses belong to; the set is entered there.
 UnitsByDefinition::Frame* UnitsByDefinition::owner(Stack& stack, std::uint32_t set) {
   for (Frame& frame : stack) {
-    if (frame.owned.contains(set)) return &frame;
+    if (frame.owned.contains(set) || frame.part.contains(set)) return &frame;
   }
   for (Frame& frame : stack) {
-    if (covers(stack, frame, set)) return &frame;
+    const bool declared = is_declared(frame, set);
+    if (!declared && !is_default(stack, frame, set)) continue;
+    (declared ? frame.owned : frame.part).insert(set);
+    return &frame;
   }
   return nullptr;
 }
 
-bool UnitsByDefinition::covers(const Stack& stack, Frame& frame, std::uint32_t set) {
+bool UnitsByDefinition::is_declared(const Frame& frame, std::uint32_t set) {
   if (frame.block || frame.label.for_all) return true;
-  for (const std::uint32_t word : frame.label.sets) {
-    if (sets_.is_called(set, word)) return true;
-  }
+  return std::ranges::any_of(frame.label.sets,
+                             [&](std::uint32_t word) { return sets_.is_called(set, word); });
+}
+
+bool UnitsByDefinition::is_default(const Stack& stack, Frame& frame, std::uint32_t set) {
   const auto is_function = [](const Frame& each) {
     return !each.block && !each.label.library && !each.label.annotation;
   };
@@ -84,12 +94,22 @@ bool UnitsByDefinition::covers(const Stack& stack, Frame& frame, std::uint32_t s
   return &*innermost == &frame;
 }
 
+void UnitsByDefinition::wait(Stack& stack) {
+  for (Frame& frame : stack) {
+    if (frame.inherited || frame.part.empty()) continue;
+    frame.part.clear();
+    frame.part_begin = 0;
+  }
+}
+
 void UnitsByDefinition::enter(const Event& event, EventNumber number, const Names& names,
                               bool block) {
   Stack& open = stack(event.thread);
   Frame frame;
-  frame.unit = {number, event.thread};
-  frame.site = event.site;
+  frame.begin = number;
+  frame.part_begin = number;
+  frame.thread = event.thread;
+  frame.first = event;
   frame.block = block;
   if (!block) {
     frame.label = units_.of(event.target, names);
@@ -102,8 +122,9 @@ void UnitsByDefinition::enter(const Event& event, EventNumber number, const Name
       auto outer = open.rbegin();
       if (outer->block && open.size() > 1) ++outer;
       const bool function = !outer->block && !outer->label.annotation;
-      if (function && outer->site == event.site && number - outer->unit.begin <= 3) {
-        frame.unit.begin = outer->unit.begin;
+      if (function && outer->first.site == event.site && number - outer->begin <= 3) {
+        frame.begin = outer->begin;
+        frame.first = outer->first;
       }
     }
   }
@@ -120,7 +141,7 @@ void UnitsByDefinition::leave(Stack& stack, bool block) {
 }
 
 void UnitsByDefinition::end(const Frame& frame) {
-  if (!frame.inherited) ended_.push_back(frame.unit.begin);
+  if (!frame.inherited) ended_.push_back(frame.begin);
 }
 
 void UnitsByDefinition::end_all(Stack& stack) {

@@ -29,7 +29,8 @@ class UnitsByDefinition {
   struct Assigned {
     Membership where;
     UnitName unit;
-    bool alone = false;  // a unit by itself
+    Event first;         // what the function or block began with, as the …
+    EventNumber at = 0;  // … event of this number; 0: the access is a unit by itself
   };
   /// The next event, well-formed. What an access is; nothing for other events, and for accesses
   /// that do not count. Good until the next call.
@@ -43,14 +44,17 @@ class UnitsByDefinition {
 
  private:
   struct Frame {
-    UnitName unit;
-    SiteId site;
+    EventNumber begin = 0;
+    ThreadId thread;
+    Event first;
     UnitLabel label;
     bool block = false;
     bool entry = false;             // what a thread begins with
     bool inherited = false;         // of the thread that forked this one
     std::set<std::uint32_t> self;   // the set of the object that it is called for; one at most
-    std::set<std::uint32_t> owned;  // sets that have found their unit here
+    std::set<std::uint32_t> owned;  // sets that have found their unit here, as declared …
+    std::set<std::uint32_t> part;   // … and by default, since the last wait
+    EventNumber part_begin = 0;     // 0: the next access
   };
   using Stack = std::vector<Frame>;  // outermost first
 
@@ -60,8 +64,10 @@ class UnitsByDefinition {
   void leave(Stack& stack, bool block);
   void end(const Frame& frame);
   void end_all(Stack& stack);
+  void wait(Stack& stack);
   [[nodiscard]] Frame* owner(Stack& stack, std::uint32_t set);
-  [[nodiscard]] bool covers(const Stack& stack, Frame& frame, std::uint32_t set);
+  [[nodiscard]] bool is_declared(const Frame& frame, std::uint32_t set);
+  [[nodiscard]] bool is_default(const Stack& stack, Frame& frame, std::uint32_t set);
 
   bool span_threads_;
   Words words_;

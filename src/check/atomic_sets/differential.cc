@@ -84,15 +84,16 @@ class Draw {
   std::uint64_t state_;
 };
 
-/// Nothing but blocks and accesses to a few variables: most of these violate.
+/// Nothing but blocks, waits and accesses to a few variables: most of these violate.
 SmallTrace dense_trace(Draw& draw) {
   SmallTrace trace;
   const std::size_t threads = 2 + draw.below(3);
   const std::size_t variables = 1 + draw.below(4);
-  const std::size_t length = 8 + draw.below(40);
+  const std::size_t length = 10 + draw.below(44);
   const std::size_t stay = draw.below(90);
   const std::size_t writes = 20 + draw.below(60);
   const std::size_t begins = 5 + draw.below(15);
+  const std::size_t waits = draw.percent(30) ? 4 : 0;
   std::vector<std::size_t> depth(threads, 0);
   std::size_t thread = 0;
   for (std::size_t i = 0; i < length; ++i) {
@@ -105,6 +106,8 @@ SmallTrace dense_trace(Draw& draw) {
     } else if (depth[thread] > 0 && draw.percent(begins / 2)) {
       event.kind = EventKind::kEnd;
       --depth[thread];
+    } else if (draw.percent(waits)) {
+      event.kind = EventKind::kCondWait;
     } else {
       event.kind = draw.percent(3)        ? EventKind::kRmw
                    : draw.percent(writes) ? EventKind::kWrite
@@ -117,6 +120,7 @@ SmallTrace dense_trace(Draw& draw) {
     trace.names.table(Space::kThread).append("T" + std::to_string(i));
   }
   for (std::size_t i = 0; i < variables; ++i) trace.names.table(Space::kVariable).append("x");
+  trace.names.table(Space::kCondition).append("c");
   return trace;
 }
 

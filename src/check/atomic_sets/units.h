@@ -15,7 +15,9 @@
 //   a function that accesses an object itself (or through the library), from that access on; static
 //     members are an object of their class
 //
-// A set that has found its unit stays with it until that is over.
+// A set that has found its unit stays with it until that is over. Whoever waits for a condition
+// lets others in and knows it: what a function did before is over by default, and what it does
+// afterwards is another unit, which goes by its first access. Declared units go on.
 
 #pragma once
 
@@ -103,6 +105,9 @@ class UnitTracker : public EventHandlers {
 
   [[nodiscard]] const SetRule& sets() const { return sets_; }
   [[nodiscard]] UnitRule& units() { return units_; }
+  [[nodiscard]] std::uint64_t accesses() const { return accesses_; }
+  /// Functions and blocks that were open at these accesses, all added up.
+  [[nodiscard]] std::uint64_t depth() const { return depth_; }
 
   void on_access(const Event& e, EventNumber n) {
     const SetRule::Sets sets = sets_.of(e.target, *names_);
@@ -110,8 +115,10 @@ class UnitTracker : public EventHandlers {
       return;
     }
     Thread& thread = of(e.thread);
+    ++accesses_;
+    depth_ += thread.frames.size();
     for (const Membership& where : sets.in) {
-      const UnitId unit = unit_of(thread, e.thread, where.set);
+      const UnitId unit = unit_of(thread, e.thread, where.set, n);
       if (unit == kAlone) {
         sink_->access_alone(e.thread, where, e.kind, {n, e.site});
       } else {
@@ -160,6 +167,12 @@ class UnitTracker : public EventHandlers {
   void on_fork(const Event& e, EventNumber) {
     if (span_threads_) inherit(e.thread, e.child());
   }
+  void on_cond_wait(const Event& e, EventNumber) {
+    Thread& thread = of(e.thread);
+    for (Frame& frame : thread.frames) {
+      if (!frame.inherited && frame.part != kAlone) end_part(thread, frame);
+    }
+  }
   void on_join(const Event& e, EventNumber) { end_thread(of(e.child())); }
   void on_thread_stop(const Event& e, EventNumber) { end_thread(of(e.thread)); }
 
@@ -173,19 +186,22 @@ class UnitTracker : public EventHandlers {
     std::uint32_t label = 0;
     std::uint32_t type = 0;        // word
     std::uint32_t self = kNobody;  // the set of the object that it is called for
-    UnitId unit = kAlone;          // when it has had an access
+    UnitId unit = kAlone;          // that it is declared to be, when it has had an access
+    UnitId part = kAlone;          // that it is by default, since the last wait
+    bool parted = false;           // there was another one before a wait
     bool is_block = false;
     bool is_function = false;
-    bool is_own = false;               // a function of the program
-    bool for_all = false;              // a unit for every set
-    bool never = false;                // no unit by default
-    bool inherited = false;            // of the thread that forked this one
-    std::vector<std::uint32_t> owned;  // sets that have found their unit here
+    bool is_own = false;                    // a function of the program
+    bool for_all = false;                   // a unit for every set
+    bool never = false;                     // no unit by default
+    bool inherited = false;                 // of the thread that forked this one
+    std::vector<std::uint32_t> owned;       // sets that have found their unit here …
+    std::vector<std::uint32_t> part_owned;  // … and their part
   };
   struct Thread {
     std::vector<Frame> frames;  // outermost first
     std::size_t own = 0;        // frames that are the program's functions, not inherited
-    tsl::robin_map<std::uint32_t, std::uint32_t> owner;  // set -> frame
+    tsl::robin_map<std::uint32_t, UnitId> owner;  // of a set that has found it
   };
 
   Thread& of(ThreadId thread) {
@@ -216,52 +232,57 @@ class UnitTracker : public EventHandlers {
     Frame& frame = thread.frames[at];
     for (const std::uint32_t set : frame.owned) thread.owner.erase(set);
     if (frame.unit != kAlone) release(frame.unit);
+    if (frame.part != kAlone) end_part(thread, frame);
     if (frame.is_own && !frame.inherited) --thread.own;
-    if (at + 1 == thread.frames.size()) {
-      thread.frames.pop_back();
-      return;
-    }
     thread.frames.erase(thread.frames.begin() + static_cast<std::ptrdiff_t>(at));
-    for (std::size_t i = at; i < thread.frames.size(); ++i) {
-      for (const std::uint32_t set : thread.frames[i].owned) {
-        thread.owner[set] = static_cast<std::uint32_t>(i);
-      }
-    }
+  }
+
+  void end_part(Thread& thread, Frame& frame) {
+    for (const std::uint32_t set : frame.part_owned) thread.owner.erase(set);
+    frame.part_owned.clear();
+    release(frame.part);
+    frame.part = kAlone;
+    frame.parted = true;
   }
 
   void end_thread(Thread& thread) {
     while (!thread.frames.empty()) remove(thread, thread.frames.size() - 1);
   }
 
-  UnitId unit_of(Thread& thread, ThreadId id, std::uint32_t set) {
+  UnitId unit_of(Thread& thread, ThreadId id, std::uint32_t set, EventNumber n) {
     if (thread.frames.empty()) return kAlone;
     if (thread.frames.front().for_all) [[likely]]
       return open(thread.frames.front(), id);
     const auto known = thread.owner.find(set);
-    if (known != thread.owner.end()) return thread.frames[known->second].unit;
-    const std::uint32_t at = find_unit(thread, set);
-    if (at == kNobody) return kAlone;
-    Frame& frame = thread.frames[at];
-    thread.owner[set] = at;
-    frame.owned.push_back(set);
-    return open(frame, id);
+    if (known != thread.owner.end()) return known->second;
+    const Found found = find_unit(thread, set);
+    if (found.frame == kNobody) return kAlone;
+    Frame& frame = thread.frames[found.frame];
+    (found.declared ? frame.owned : frame.part_owned).push_back(set);
+    const UnitId unit = found.declared ? open(frame, id) : open_part(frame, id, n);
+    thread.owner[set] = unit;
+    return unit;
   }
 
-  std::uint32_t find_unit(Thread& thread, std::uint32_t set) {
+  struct Found {
+    std::uint32_t frame = kNobody;
+    bool declared = false;
+  };
+  Found find_unit(Thread& thread, std::uint32_t set) {
     std::size_t innermost = thread.frames.size();
     while (innermost > 0 && !thread.frames[innermost - 1].is_own) --innermost;
     for (std::size_t i = 0; i < thread.frames.size(); ++i) {
       Frame& frame = thread.frames[i];
-      bool covers = frame.for_all || (!frame.is_block && is_declared(frame, set));
-      if (!covers && !frame.is_block && !frame.never && frame.is_own) {
-        const bool member = frame.type != 0 && (frame.self == kNobody || frame.self == set) &&
-                            sets_.has_class(set, frame.type);
-        if (member) frame.self = set;
-        covers = member || i + 1 == innermost;
+      if (frame.for_all || (!frame.is_block && is_declared(frame, set))) {
+        return {static_cast<std::uint32_t>(i), true};
       }
-      if (covers) return static_cast<std::uint32_t>(i);
+      if (frame.is_block || frame.never || !frame.is_own) continue;
+      const bool member = frame.type != 0 && (frame.self == kNobody || frame.self == set) &&
+                          sets_.has_class(set, frame.type);
+      if (member) frame.self = set;
+      if (member || i + 1 == innermost) return {static_cast<std::uint32_t>(i), false};
     }
-    return kNobody;
+    return {};
   }
 
   bool is_declared(const Frame& frame, std::uint32_t set) {
@@ -272,12 +293,19 @@ class UnitTracker : public EventHandlers {
   }
 
   UnitId open(Frame& frame, ThreadId thread) {
-    if (frame.unit == kAlone) [[unlikely]] {
-      frame.unit = sink_->open({frame.begin, thread});
-      if (frame.unit >= users_.size()) users_.resize(frame.unit + 1);
-      users_[frame.unit] = 1;
-    }
+    if (frame.unit == kAlone) [[unlikely]]
+      frame.unit = open({frame.begin, thread});
     return frame.unit;
+  }
+  UnitId open_part(Frame& frame, ThreadId thread, EventNumber n) {
+    if (frame.part == kAlone) frame.part = open({frame.parted ? n : frame.begin, thread});
+    return frame.part;
+  }
+  UnitId open(UnitName name) {
+    const UnitId unit = sink_->open(name);
+    if (unit >= users_.size()) users_.resize(unit + 1);
+    users_[unit] = 1;
+    return unit;
   }
   void release(UnitId unit) {
     if (--users_[unit] == 0) sink_->close(unit);
@@ -289,15 +317,15 @@ class UnitTracker : public EventHandlers {
     if (!heir.frames.empty()) return;
     for (Frame& frame : thread.frames) {
       const bool declared = !frame.is_block && !units_.of(frame.label, *names_).sets.empty();
-      if (!frame.for_all && !declared && frame.owned.empty()) continue;
-      (void)open(frame, parent);
-      ++users_[frame.unit];
+      const bool is_unit = frame.for_all || declared;
+      if (!is_unit && frame.part == kAlone) continue;
+      if (is_unit) ++users_[open(frame, parent)];
+      if (frame.part != kAlone) ++users_[frame.part];
       Frame& copy = heir.frames.emplace_back(frame);
       copy.inherited = true;
       copy.never = true;
-      for (const std::uint32_t set : copy.owned) {
-        heir.owner[set] = static_cast<std::uint32_t>(heir.frames.size() - 1);
-      }
+      for (const std::uint32_t set : copy.owned) heir.owner[set] = copy.unit;
+      for (const std::uint32_t set : copy.part_owned) heir.owner[set] = copy.part;
     }
   }
 
@@ -308,6 +336,8 @@ class UnitTracker : public EventHandlers {
   SetRule sets_;
   UnitRule units_;
   std::vector<Thread> threads_;
+  std::uint64_t accesses_ = 0;
+  std::uint64_t depth_ = 0;
   std::vector<std::uint32_t> users_;          // by unit: threads that are in it
   std::array<std::uint32_t, 6> announced_{};  // variables
   std::size_t next_announced_ = 0;

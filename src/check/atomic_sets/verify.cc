@@ -20,11 +20,7 @@ std::vector<EventNumber> events_of(std::span<const Finding> findings) {
 }  // namespace
 
 Verifier::Verifier(std::span<const Finding> findings, const UnitOptions& options)
-    : units_(options), witnesses_(events_of(findings)) {
-  for (const Finding& finding : findings) {
-    for (const EventNumber unit : finding.units) unit_of_.try_emplace(unit);
-  }
-}
+    : units_(options), witnesses_(events_of(findings)) {}
 
 void Verifier::take(const Batch& batch, const Names& names) {
   EventNumber number = batch.first;
@@ -40,16 +36,11 @@ void Verifier::take(const Batch& batch, const Names& names) {
         for (const auto& access : accesses) {
           seen.in.push_back({access.where.set, units_.sets().name_of_set(access.where, names),
                              units_.sets().name_of_location(access.where.location, names),
-                             access.unit});
+                             access.unit, access.at});
+          if (access.at == 0) continue;
+          const bool is_new = unit_of_.try_emplace(access.at, Unit{access.first}).second;
+          open_ += is_new ? 1 : 0;
         }
-      }
-      const auto unit = unit_of_.find(number);
-      if (unit != unit_of_.end()) {
-        unit->second.begin = event;
-        unit->second.seen = true;
-        // An access alone is its own unit, and over at once.
-        unit->second.open = target_space(event.kind) == Space::kLabel;
-        open_ += unit->second.open ? 1 : 0;
       }
       for (const EventNumber begin : units_.ended()) {
         const auto over = unit_of_.find(begin);
@@ -114,10 +105,9 @@ void Verifier::add_witnesses(Finding& finding) const {
     witness.block = 0;
     witness.block_end = 0;
     const Seen::In* const in = find(witness.number, finding);
-    if (in == nullptr || in->unit.begin == witness.number) continue;
-    const auto unit = unit_of_.find(in->unit.begin);
-    if (unit == unit_of_.end() || !unit->second.seen) continue;
-    witness.block = in->unit.begin;
+    if (in == nullptr || in->at == 0) continue;
+    const auto unit = unit_of_.find(in->at);
+    witness.block = in->at;
     witness.block_begin = unit->second.begin;
     witness.block_end = unit->second.end;
   }

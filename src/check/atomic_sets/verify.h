@@ -40,14 +40,15 @@ class Verifier {
       std::string name;  // of the set
       std::string location;
       UnitName unit;
+      EventNumber at = 0;  // the begin of its function or block; 0: none
     };
     std::vector<In> in;
   };
+  /// A function or block that has an event of a finding.
   struct Unit {
     Event begin;
     EventNumber end = 0;
-    bool seen = false;
-    bool open = false;
+    bool open = true;
   };
   /// What the finding's event is to the finding's set; none when it is nothing.
   [[nodiscard]] const Seen::In* find(EventNumber event, const Finding& finding) const;
@@ -55,7 +56,7 @@ class Verifier {
   UnitsByDefinition units_;
   Witnesses witnesses_;
   std::map<EventNumber, Seen> seen_;
-  std::map<EventNumber, Unit> unit_of_;  // of the findings, by begin
+  std::map<EventNumber, Unit> unit_of_;  // by begin
   std::size_t open_ = 0;
 };
 

@@ -152,10 +152,52 @@ void add_forks(Rng& rng, Shape& shape) {
   }
 }
 
+/// A shape gets so small that all orders of its traces can be tried.
+void make_few(Rng& rng, Shape& shape) {
+  shape.length = rng.percent(70) ? rng.between(6, 16) : rng.between(14, 26);
+  shape.threads = rng.percent(70) ? rng.between(2, 3) : 4;
+  shape.variables = rng.percent(20) ? rng.between(3, 5) : rng.between(1, 3);
+  shape.locks = rng.percent(30) ? 0 : rng.between(1, 2);
+  shape.disciplined = shape.locks > 0 && rng.percent(25);
+  shape.weights = {};
+  shape.weight(EventKind::kRead) = rng.between(15, 50);
+  shape.weight(EventKind::kWrite) = rng.between(15, 50);
+  shape.weight(EventKind::kRmw) = rng.percent(20) ? 10 : 0;
+  if (shape.locks > 0) {
+    const std::uint32_t locking = rng.between(15, 60);
+    shape.weight(EventKind::kAcquire) = locking;
+    shape.weight(EventKind::kRelease) = locking;
+    if (rng.percent(30)) {
+      shape.weight(EventKind::kAcquireShared) = locking;
+      shape.weight(EventKind::kReleaseShared) = locking;
+    }
+  }
+  if (shape.forked > 0) {
+    shape.weight(EventKind::kFork) = rng.between(3, 15);
+    shape.weight(EventKind::kJoin) = rng.percent(70) ? rng.between(1, 8) : 0;
+  }
+  shape.others = rng.percent(60) ? 0 : 1;
+  if (shape.others > 0) {
+    for (const EventKind kind :
+         {EventKind::kBarrierArrive, EventKind::kBarrierLeave, EventKind::kPost, EventKind::kWait,
+          EventKind::kCondWait, EventKind::kCondSignal, EventKind::kCondBroadcast,
+          EventKind::kHappensBefore, EventKind::kHappensAfter}) {
+      shape.weight(kind) = rng.percent(40) ? rng.between(3, 12) : 0;
+    }
+  }
+  if (rng.percent(10)) {
+    for (const EventKind kind : {EventKind::kThreadStart, EventKind::kThreadStop, EventKind::kAlloc,
+                                 EventKind::kFree, EventKind::kBegin, EventKind::kEnd}) {
+      shape.weight(kind) = 2;
+    }
+  }
+}
+
 Shape draw_shape(Rng& rng, const RandomOptions& options) {
   Shape shape = draw_shape(rng);
   if (options.orders) add_orders(rng, shape);
   if (options.forks) add_forks(rng, shape);
+  if (options.few) make_few(rng, shape);
   return shape;
 }
 
