@@ -50,8 +50,7 @@ enum FunctionFlag : std::uint32_t {
   kUnitOfWork = 4,     // SYNDROME_UNIT
   kSystem = 8,         // from a system header
   kLeafOnly = 16,      // entered with wire::Control::kLeaf
-  /// Of a program that runs: a block. What its annotations say; the runtime adds what the one who
-  /// checks it knows.
+  /// Set by the runtime in a program that is checked while it runs: a block.
   kLiveBlock = 0x80,
 };
 

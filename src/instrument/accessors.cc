@@ -81,8 +81,9 @@ bool is_accessor(const llvm::Function& function,
   return count <= kMostInstructions;
 }
 
-/// A function of the library without loops that calls nothing but its like and what has no probes:
-/// from std::lock_guard down to pthread_mutex_lock.
+/// A function of the library without loops and atomics (those have a meaning by their functions'
+/// names, recognize.h) that calls nothing but its like and what has no probes: from std::lock_guard
+/// down to pthread_mutex_lock.
 bool is_forwarder(const llvm::Function& function,
                   const llvm::SmallPtrSetImpl<llvm::Function*>& inlined) {
   if (!in_library(function)) return false;
@@ -93,7 +94,7 @@ bool is_forwarder(const llvm::Function& function,
           llvm::isa<llvm::AllocaInst>(instruction)) {
         continue;
       }
-      if (++count > kMostInstructions) return false;
+      if (++count > kMostInstructions || instruction.isAtomic()) return false;
       const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       if (call == nullptr) continue;
       llvm::Function* callee = call->getCalledFunction();

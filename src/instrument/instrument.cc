@@ -140,7 +140,6 @@ class Instrumenter {
     for (const llvm::CallBase* call : plan.sources) source_of(*call);
     // A block needs its beginning and end.
     if (flags != 0 && plan.framed) leaves_ = false;
-    if (flags != 0) flags |= unit::kLiveBlock;
     if (leaves_) flags |= unit::kLeafOnly;
     address_ = unit_.address_of(sites_.begin(function, flags, label));
 

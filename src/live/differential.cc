@@ -94,6 +94,7 @@ class Telling final : public Listener {
       filter_.touch(event.thread, place, write);
       filter_.new_segment(event.thread);
     } else if (way_.filter && filter_.knows(event.thread, place, write)) {
+      ++left_out_;
       return;
     }
     if (check::is_atomic(event)) {
@@ -122,6 +123,8 @@ class Telling final : public Listener {
     }
     append(event);
   }
+
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
   [[nodiscard]] std::vector<Event> trace() const {
     std::vector<Event> all;
@@ -161,6 +164,7 @@ class Telling final : public Listener {
   std::multimap<std::pair<EventNumber, std::uint32_t>, Event> late_;
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
   std::uint32_t fresh_ = 0;
+  std::uint64_t left_out_ = 0;
 };
 
 /// Memory that is used again has another name in a trace; here it would have the same address.
@@ -207,9 +211,10 @@ std::vector<Event> bytes_of(std::span<const Event> events, Layout layout) {
   return all;
 }
 
-std::vector<Event> sieved(std::span<const Event> events, Way way) {
+std::vector<Event> sieved(std::span<const Event> events, Way way, std::uint64_t* left_out) {
   Telling telling(way);
   for (const Event& event : events) telling.take(event);
+  if (left_out != nullptr) *left_out += telling.left_out();
   std::vector<Event> told = telling.trace();
   (void)check::set_flags(told);
   return told;
@@ -264,7 +269,7 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     }
     if (counts != nullptr) {
       counts->events += trace.events.size();
-      counts->told += sieved(trace.events, way).size();
+      counts->told += sieved(trace.events, way, &counts->left_out).size();
       counts->violated += check::oracle(trace.events).serializable ? 0 : 1;
     }
     if (disagreement(trace.events, way).empty()) continue;

@@ -30,8 +30,9 @@ struct Way {
 /// The trace as if each access were one to bytes, one event for each byte.
 [[nodiscard]] std::vector<Event> bytes_of(std::span<const Event> events, Layout layout);
 
-/// What the sieve tells of the trace, flags set.
-[[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Way way);
+/// What the sieve tells of the trace, flags set. `left_out` grows by what the filter left out.
+[[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Way way,
+                                        std::uint64_t* left_out = nullptr);
 
 /// In what the verdicts on both differ, in words; empty if in nothing.
 [[nodiscard]] std::string disagreement(std::span<const Event> events, Way way);
@@ -40,6 +41,7 @@ struct DifferentialCounts {
   std::uint64_t events = 0;  // before
   std::uint64_t told = 0;    // and after
   std::uint64_t violated = 0;
+  std::uint64_t left_out = 0;  // accesses, by the filter
 };
 
 /// On random traces of `count` seeds from `first`. The first disagreement, with its seed, ends in
