@@ -37,9 +37,13 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"live", {"event", "clock", "record", "spec", "trace", "check", "check/*"}},
     {"report", {"event", "spec", "check"}},
+    {"enforce", {"event"}},
+    {"enforce/infer", {"event", "enforce"}},
+    {"enforce/plan", {"event", "enforce", "trace"}},
+    {"enforce/lock_runtime", {}},
     {"cli",
      {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live",
-      "report"}},
+      "report", "enforce", "enforce/infer", "enforce/plan"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of
