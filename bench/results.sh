@@ -10,6 +10,9 @@ out=${OUT:-docs/results.md}
 for section in ${ONLY:-aerodrome singletrack}; do
   case $section in
     aerodrome) "$bin/bench_results" "$bin" "$out" "${EVENTS:-10000000}" "${ROUNDS:-3}" ;;
+    predictive)
+      "$bin/bench_predictive" "$bin" bench/programs/predictive "$out" "${EVENTS:-1000000}" \
+        "${ROUNDS:-3}" ;;
     singletrack)
       "$bin/bench_singletrack" "$bin" bench/programs/singletrack "$out" "${SIZE:-medium}" \
         "${ROUNDS:-3}" ;;

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "check/finding.h"
+#include "check/spread.h"
 #include "event/event.h"
 #include "event/names.h"
 #include "spec/spec.h"
@@ -29,6 +30,8 @@ struct Options {
   /// 20 ms), and threads to search with.
   std::uint64_t witness_effort = 2'000'000;
   unsigned jobs = 1;
+  /// Likewise: processes that decide one trace together; outlives the check; null: this one alone.
+  Spread* spread = nullptr;
   std::function<void(std::string_view)> out;  // where `print` prints; empty: nowhere
   /// Of `determinism`: whether the function or block of this name was declared deterministic; none
   /// when nobody declared any. And whether every begin … end is such a block.

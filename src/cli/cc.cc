@@ -35,6 +35,8 @@ Takes every option that clang takes, and:
   --syndrome-mode=MODE    source: probes before any optimization, every access
                           of the source is recorded (default); fast: probes
                           after inlining and simplification
+  --syndrome-enforce=PLAN no probes: put in the locks of the plan that 'syndrome
+                          plan' made. The program runs by itself
   --syndrome-help         this help (clang's own: syndrome cc -help)
 
 Environment:
@@ -44,6 +46,7 @@ Environment:
 Example:
   CC="syndrome cc" CXX="syndrome c++" cmake -B b && cmake --build b
   syndrome record -o run.syn -- b/my_program
+  CXX="syndrome c++ --syndrome-enforce=/path/my.plan" cmake -B hardened
 )";
 
 std::string find_in_path(const std::string& name) {
@@ -109,6 +112,17 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     return refuse(fmt::format("--syndrome-mode is source or fast, not '{}'. Try '--syndrome-help'.",
                               line.mode));
   }
+  std::error_code missing;
+  const bool enforces = !line.plan.empty();
+  if (enforces && !fs::exists(line.plan, missing)) {
+    return refuse(fmt::format(
+        "--syndrome-enforce={}: there is no such file. 'syndrome plan -o FILE' makes one; give an "
+        "absolute path where a build changes folders.",
+        line.plan));
+  }
+  if (enforces && line.mode != "source") {
+    return refuse("--syndrome-enforce works in source mode only; leave --syndrome-mode out.");
+  }
   if (!line.sanitizer.empty() && line.inputs) {
     return refuse(fmt::format(
         "-fsanitize={} and Syndrome's probes cannot be in one program: both replace the "
@@ -118,14 +132,15 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
   const bool links = line.links && line.present;
   if (links && line.is_static) {
     return refuse(
-        "a fully static program (-static, -static-pie) cannot be recorded: the runtime is a shared "
-        "library that stands between the program and the C library. Link without it; "
+        "a fully static program (-static, -static-pie) cannot be recorded or hardened: the runtime "
+        "stands between the program and the C library, which is a shared one. Link without it; "
         "-static-libstdc++ and -static-libgcc are fine.");
   }
 
   const fs::path folder = library_folder();
   const std::string plugin = (folder / "syndrome_pass.so").string();
-  const std::string runtime = (folder / "libsyndrome_rt.so").string();
+  const std::string runtime =
+      (folder / (enforces ? "libsyndrome_locks.a" : "libsyndrome_rt.so")).string();
   std::error_code error;
   if (line.inputs) {
     if (!fs::exists(plugin, error)) {
@@ -140,10 +155,11 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     // detectors, because they see plain writes to a count that others have updated. Whoever asks
     // for the macros of the compiler is told clang's.
     if (line.compiles) flags.emplace_back("-D_GLIBCXX_TSAN=1");
-    if (line.mode != "source") {
-      // Without -load, clang would not know the plugin's options.
-      flags.insert(flags.end(), {"-Xclang", "-load", "-Xclang", plugin, "-mllvm",
-                                 "-syndrome-mode=" + line.mode});
+    // Without -load, clang would not know the plugin's options.
+    if (line.mode != "source" || enforces) {
+      flags.insert(flags.end(),
+                   {"-Xclang", "-load", "-Xclang", plugin, "-mllvm",
+                    enforces ? "-syndrome-enforce=" + line.plan : "-syndrome-mode=" + line.mode});
     }
     append_quietly(call, std::move(flags));
   }
@@ -155,6 +171,12 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     // First of all libraries: of two definitions of pthread_mutex_lock the first one wins.
     std::vector<std::string> flags = {"-Wl,--push-state,--no-as-needed", "-Wl," + runtime,
                                       "-Wl,--pop-state", "-Wl,-rpath," + folder.string()};
+    if (enforces && line.shared) {
+      flags.clear();  // the locks are the program's that loads it
+    } else if (enforces) {
+      flags = {"-Wl,--push-state,--whole-archive", "-Wl," + runtime, "-Wl,--pop-state",
+               "-Wl,--export-dynamic-symbol=__syndrome_lock_*"};
+    }
     append_quietly(call, std::move(flags));
   }
   for (const std::string& argument : arguments) {

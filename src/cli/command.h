@@ -22,6 +22,8 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
 /// `arguments` likewise, but for what stands before --.
 void add_refine(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments);
 void add_check(CLI::App& app, int& exit_code);
+void add_infer(CLI::App& app, int& exit_code);
+void add_plan(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_replay_check(CLI::App& app, int& exit_code);
 void add_trace_info(CLI::App& trace, int& exit_code);

@@ -15,6 +15,7 @@ namespace {
 constexpr unsigned kMostNesting = 16;
 
 constexpr std::string_view kMode = "--syndrome-mode=";
+constexpr std::string_view kEnforce = "--syndrome-enforce=";
 
 /// Options whose value is the next argument, which is then not an input.
 constexpr auto kTakesNext = std::to_array<std::string_view>({"-o",
@@ -144,6 +145,8 @@ class Reader {
       options_over_ = true;
     } else if (argument.starts_with(kMode)) {
       line_.mode = argument.substr(kMode.size());
+    } else if (argument.starts_with(kEnforce)) {
+      line_.plan = argument.substr(kEnforce.size());
     } else if (listed(kNoLink, argument)) {
       line_.links = false;
       if (listed(kPreprocess, argument)) line_.compiles = false;

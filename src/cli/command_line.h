@@ -18,6 +18,7 @@ struct CommandLine {
   bool is_static = false;       // -static, -static-pie
   std::string sanitizer;        // one that cannot be in a program with probes, or empty
   std::string mode = "source";  // --syndrome-mode
+  std::string plan;             // --syndrome-enforce; empty: a build with probes
 };
 
 /// Looks into response files (@file) too; one that cannot be read is clang's to complain about.

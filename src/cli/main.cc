@@ -108,6 +108,8 @@ int run(int argc, char** argv) {
   add_record(app, exit_code, pipe_ignored, arguments);
   add_check(app, exit_code);
   add_refine(app, exit_code, pipe_ignored, arguments);
+  add_infer(app, exit_code);
+  add_plan(app, exit_code);
   CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
   trace->require_subcommand(1);
   trace->footer(

@@ -25,6 +25,7 @@
 #include "instrument/probes.h"
 #include "instrument/recognize.h"
 #include "instrument/sites.h"
+#include "instrument/summary.h"
 #include "instrument/twins.h"
 #include "instrument/unit_builder.h"
 
@@ -69,13 +70,6 @@ llvm::DenseMap<const llvm::Function*, Annotations> annotations_of(const llvm::Mo
     }
   }
   return found;
-}
-
-bool is_cxx(const llvm::Module& module) {
-  return module.getFunction("__gxx_personality_v0") != nullptr ||
-         std::ranges::any_of(module, [](const llvm::Function& function) {
-           return !function.isDeclaration() && function.getName().starts_with("_Z");
-         });
 }
 
 std::uint32_t order_of(llvm::AtomicOrdering order) {
@@ -515,19 +509,29 @@ class Instrumenter {
 
 }  // namespace
 
+bool is_cxx(const llvm::Module& module) {
+  return module.getFunction("__gxx_personality_v0") != nullptr ||
+         std::ranges::any_of(module, [](const llvm::Function& function) {
+           return !function.isDeclaration() && function.getName().starts_with("_Z");
+         });
+}
+
+void prepare(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain) {
+  rewrite_synchronization(module, plain);
+  llvm::SmallPtrSet<llvm::Function*, 16> kept(plain.begin(), plain.end());
+  for (const auto& [function, annotations] : annotations_of(module)) {
+    kept.insert(const_cast<llvm::Function*>(function));
+  }
+  inline_accessors(module, kept);
+}
+
 llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
   if (module.getNamedMetadata(abi::kDone) != nullptr) return llvm::PreservedAnalyses::all();
   module.getOrInsertNamedMetadata(abi::kDone);
   llvm::SmallPtrSet<llvm::Function*, 16> plain;
-  if (mode_ == Mode::kSource) {
-    rewrite_synchronization(module, plain);
-    llvm::SmallPtrSet<llvm::Function*, 16> kept(plain.begin(), plain.end());
-    for (const auto& [function, annotations] : annotations_of(module)) {
-      kept.insert(const_cast<llvm::Function*>(function));
-    }
-    inline_accessors(module, kept);
-  }
+  if (mode_ == Mode::kSource) prepare(module, plain);
   const Planner planner(module, plain);
+  add_summary(module, planner, mode_ == Mode::kFast);
   Instrumenter instrumenter(module, mode_);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) functions.push_back(&function);

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 
 namespace syndrome::instrument {
@@ -10,6 +12,13 @@ enum class Mode {
   kSource,  // before any optimization: every access of the source
   kFast,    // after inlining and simplification: what is left of them
 };
+
+/// What comes before planning, in a build with probes as in a hardened one: synchronization that is
+/// recognized by function, and accessors, which become part of their callers. `plain`: functions
+/// that get no probes.
+void prepare(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain);
+
+[[nodiscard]] bool is_cxx(const llvm::Module& module);
 
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
  public:

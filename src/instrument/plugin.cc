@@ -5,6 +5,9 @@
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
 
+#include <string>
+
+#include "instrument/enforce.h"
 #include "instrument/instrument.h"
 #include "instrument/runs.h"
 
@@ -20,10 +23,16 @@ llvm::cl::opt<Mode> mode("syndrome-mode", llvm::cl::desc("Where Syndrome puts it
                                           clEnumValN(Mode::kFast, "fast", "after inlining")),
                          llvm::cl::init(Mode::kSource));
 
+llvm::cl::opt<std::string> plan("syndrome-enforce",
+                                llvm::cl::desc("The plan of a hardened build, instead of probes"),
+                                llvm::cl::value_desc("file"));
+
 void add_callbacks(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-        if (mode == Mode::kSource) {
+        if (!plan.empty()) {
+          passes.addPass(syndrome::instrument::EnforcePass(plan));
+        } else if (mode == Mode::kSource) {
           passes.addPass(InstrumentPass(Mode::kSource));
         } else {
           passes.addPass(syndrome::instrument::SynchronizationPass());
@@ -31,13 +40,13 @@ void add_callbacks(llvm::PassBuilder& builder) {
       });
   builder.registerOptimizerEarlyEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-        if (mode != Mode::kFast) return;
+        if (mode != Mode::kFast || !plan.empty()) return;
         passes.addPass(InstrumentPass(Mode::kFast));
         passes.addPass(llvm::createModuleToFunctionPassAdaptor(RunsPass()));
       });
   builder.registerScalarOptimizerLateEPCallback(
       [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
-        if (mode == Mode::kSource) passes.addPass(RunsPass());
+        if (mode == Mode::kSource && plan.empty()) passes.addPass(RunsPass());
       });
 }
 

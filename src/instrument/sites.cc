@@ -16,26 +16,6 @@
 namespace syndrome::instrument {
 namespace {
 
-/// Of the code as the compiler made it from the source: a profile that was taken with other code
-/// does not fit. What differs between optimization levels is left out.
-std::uint32_t hash_of(const llvm::Function& function) {
-  std::uint32_t hash = 2166136261u;
-  const auto mix = [&hash](std::uint32_t value) { hash = (hash ^ value) * 16777619u; };
-  for (const llvm::BasicBlock& block : function) {
-    for (const llvm::Instruction& instruction : block) {
-      if (instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd()) continue;
-      mix(instruction.getOpcode());
-      mix(instruction.getNumOperands());
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-        if (const llvm::Function* callee = call->getCalledFunction()) {
-          for (const char c : callee->getName()) mix(static_cast<std::uint8_t>(c));
-        }
-      }
-    }
-  }
-  return hash;
-}
-
 /// Whether a function of the C library takes a lock, condition, barrier or semaphore first.
 bool takes_lock(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
@@ -60,36 +40,61 @@ bool takes_locks(const llvm::CallBase& call) {
 
 }  // namespace
 
+std::uint32_t hash_of(const llvm::Function& function) {
+  std::uint32_t hash = 2166136261u;
+  const auto mix = [&hash](std::uint32_t value) { hash = (hash ^ value) * 16777619u; };
+  for (const llvm::BasicBlock& block : function) {
+    for (const llvm::Instruction& instruction : block) {
+      if (instruction.isDebugOrPseudoInst() || instruction.isLifetimeStartOrEnd()) continue;
+      mix(instruction.getOpcode());
+      mix(instruction.getNumOperands());
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+        if (const llvm::Function* callee = call->getCalledFunction()) {
+          for (const char c : callee->getName()) mix(static_cast<std::uint8_t>(c));
+        }
+      }
+    }
+  }
+  return hash;
+}
+
 bool in_system_header(llvm::StringRef path) {
   return path.starts_with("/usr/include/") || path.starts_with("/usr/lib/") ||
          path.starts_with("/usr/local/include/");
 }
 
+std::string source_path(const llvm::DIFile* file) {
+  if (file == nullptr) return {};
+  llvm::SmallString<128> path(file->getFilename());
+  if (!llvm::sys::path::is_absolute(path) && !file->getDirectory().empty()) {
+    path = file->getDirectory();
+    llvm::sys::path::append(path, file->getFilename());
+  }
+  // gcc's headers come as /usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/mutex.
+  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return std::string(path);
+}
+
+std::string readable_name(llvm::StringRef linkage_name) {
+  std::string name = linkage_name.str();
+  if (!linkage_name.starts_with("_Z")) return name;
+  int status = 0;
+  char* const known = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  if (known == nullptr) name = llvm::demangle(name);
+  std::free(known);
+  return name;
+}
+
 const std::string& Sites::path_of(const llvm::DIFile* file) {
   const auto [at, added] = files_.try_emplace(file);
-  if (added && file != nullptr) {
-    llvm::SmallString<128> path(file->getFilename());
-    if (!llvm::sys::path::is_absolute(path) && !file->getDirectory().empty()) {
-      path = file->getDirectory();
-      llvm::sys::path::append(path, file->getFilename());
-    }
-    // gcc's headers come as /usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/mutex.
-    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-    at->second = std::string(path);
-  }
+  if (added) at->second = source_path(file);
   return at->second;
 }
 
 llvm::StringRef Sites::readable(llvm::StringRef linkage_name) {
   if (!linkage_name.starts_with("_Z")) return linkage_name;
   const auto [at, added] = readable_.try_emplace(linkage_name);
-  if (added) {
-    at->second = linkage_name.str();
-    int status = 0;
-    char* const known = abi::__cxa_demangle(at->second.c_str(), nullptr, nullptr, &status);
-    if (known == nullptr) at->second = llvm::demangle(at->second);
-    std::free(known);
-  }
+  if (added) at->second = readable_name(linkage_name);
   return at->second;
 }
 

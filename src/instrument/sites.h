@@ -8,6 +8,7 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instruction.h>
 
+#include <cstdint>
 #include <string>
 
 #include "event/unit.h"
@@ -18,6 +19,17 @@ namespace syndrome::instrument {
 
 /// Whether a file belongs to the system, and not to the program.
 [[nodiscard]] bool in_system_header(llvm::StringRef path);
+
+/// Of the code as the compiler made it from the source: a profile that was taken with other code
+/// does not fit. What differs between optimization levels is left out.
+[[nodiscard]] std::uint32_t hash_of(const llvm::Function& function);
+
+/// Where a file is, absolute where debug information knows it.
+[[nodiscard]] std::string source_path(const llvm::DIFile* file);
+
+/// The linkage name, if whoever reads the recording can take it apart with the C++ library; the
+/// name that it stands for otherwise: clang 19 knows manglings that the library does not.
+[[nodiscard]] std::string readable_name(llvm::StringRef linkage_name);
 
 class Sites {
  public:
@@ -42,8 +54,6 @@ class Sites {
   llvm::DenseMap<const llvm::DILocation*, std::uint32_t> inlined_;  // sites of inlined calls
   llvm::DenseMap<const llvm::DIFile*, std::string> files_;
   const std::string& path_of(const llvm::DIFile* file);
-  /// The linkage name, if whoever reads the recording can take it apart with the C++ library; the
-  /// name that it stands for otherwise: clang 19 knows manglings that the library does not.
   llvm::StringRef readable(llvm::StringRef linkage_name);
   llvm::StringMap<std::string> readable_;
 };

@@ -31,15 +31,19 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"spec", {"event", "trace"}},
     {"check/*",
      {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h", "check/witnesses.h",
-      "check/patterns.h", "spec", "check/races/detector.h", "check/races/happens_before.h",
-      "check/samples/random_trace.h", "check/samples/shrink.h", "check/atomicity/conflict.h",
-      "check/atomicity/reach.h", "check/atomicity/evidence.h"}},
+      "check/spread.h", "check/patterns.h", "spec", "check/races/detector.h",
+      "check/races/happens_before.h", "check/samples/random_trace.h", "check/samples/shrink.h",
+      "check/atomicity/conflict.h", "check/atomicity/reach.h", "check/atomicity/evidence.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"live", {"event", "clock", "record", "spec", "trace", "check", "check/*"}},
     {"report", {"event", "spec", "check"}},
+    {"enforce", {"event"}},
+    {"enforce/infer", {"event", "enforce"}},
+    {"enforce/plan", {"event", "enforce", "trace"}},
+    {"enforce/lock_runtime", {}},
     {"cli",
      {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live",
-      "report"}},
+      "report", "enforce", "enforce/infer", "enforce/plan"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of

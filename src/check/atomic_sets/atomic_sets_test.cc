@@ -20,6 +20,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 CheckResult run(const SmallTrace& trace, const Options& options) {
   const std::unique_ptr<Check> check = make_atomic_sets(options);
@@ -220,6 +221,33 @@ TEST(AtomicSets, AWaitEndsWhatIsAUnitByDefault) {
     T2|exit()
 )"),
               ElementsAre("2 Queue at 10: 5 8 10"));
+}
+
+// A loop that takes its lock in each round, by itself or by a function that returns with it; not
+// one that calls a function which takes it and lets go of it.
+TEST(AtomicSets, ARoundOfALoopThatLocksIsAUnit) {
+  const auto rounds = [](std::string_view lock, std::string_view unlock) {
+    const std::string round = std::string(lock) + R"(
+      T1|r(Queue::count@10)|loop:2
+      T1|w(Queue::count@10)|loop:3
+)" + std::string(unlock);
+    return findings("T1|enter(produce)|main:1\n" + round +
+                    R"(
+      T2|enter(run)|0
+      T2|enter(Queue::put)|run:1
+      T2|w(Queue::count@10)|put:1
+      T2|exit()|run:1
+      T2|exit()|0
+)" + round + "T1|exit()|main:1\n");
+  };
+  EXPECT_THAT(rounds("T1|acq(m)|loop:1", "T1|rel(m)|loop:4"), IsEmpty());
+  EXPECT_THAT(rounds("T1|enter(lock)|loop:1\nT1|acq(m)|lock:1\nT1|exit()|loop:1",
+                     "T1|enter(unlock)|loop:4\nT1|rel(m)|unlock:1\nT1|exit()|loop:4"),
+              IsEmpty());
+  EXPECT_THAT(rounds("", ""), Not(IsEmpty()));
+  EXPECT_THAT(
+      rounds("T1|enter(peek)|loop:1\nT1|acq(m)|peek:1\nT1|rel(m)|peek:2\nT1|exit()|loop:1", ""),
+      Not(IsEmpty()));
 }
 
 TEST(AtomicSets, ACallerIsAUnitWhenItIsDeclared) {

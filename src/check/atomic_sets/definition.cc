@@ -1,6 +1,7 @@
 #include "check/atomic_sets/definition.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace syndrome::check::atomic_sets {
 
@@ -21,6 +22,18 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
     case EventKind::kThreadStop: end_all(stack(event.thread)); break;
     case EventKind::kJoin: end_all(stack(event.child())); break;
     case EventKind::kCondWait: wait(stack(event.thread)); break;
+    case EventKind::kAcquire:
+    case EventKind::kAcquireShared:
+      if (Stack& open = stack(event.thread); !open.empty()) {
+        hold(open.back(), event.target, event.site);
+      }
+      break;
+    case EventKind::kRelease:
+    case EventKind::kReleaseShared:
+      for (Frame& frame : stack(event.thread) | std::views::reverse) {
+        if (std::erase(frame.held, event.target) != 0) break;
+      }
+      break;
     case EventKind::kFork: {
       if (!span_threads_ || !stack(event.child()).empty()) break;
       Stack heir;
@@ -94,6 +107,18 @@ bool UnitsByDefinition::is_default(const Stack& stack, Frame& frame, std::uint32
   return &*innermost == &frame;
 }
 
+void UnitsByDefinition::hold(Frame& frame, std::uint32_t lock, SiteId place) {
+  if (frame.inherited) return;
+  frame.held.push_back(lock);
+  if (place.value == 0) return;
+  if (frame.rounds.contains(place.value)) {
+    if (!frame.part.empty()) frame.part_begin = 0;
+    frame.part.clear();
+    frame.rounds.clear();
+  }
+  frame.rounds.insert(place.value);
+}
+
 void UnitsByDefinition::wait(Stack& stack) {
   for (Frame& frame : stack) {
     if (frame.inherited || frame.part.empty()) continue;
@@ -134,8 +159,13 @@ void UnitsByDefinition::enter(const Event& event, EventNumber number, const Name
 void UnitsByDefinition::leave(Stack& stack, bool block) {
   for (std::size_t i = stack.size(); i-- > 0;) {
     if (stack[i].block != block || stack[i].inherited) continue;
-    end(stack[i]);
+    const Frame over = stack[i];
+    end(over);
     stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(i));
+    if (i == 0) return;
+    // What it returns with, its caller has taken.
+    const SiteId place = block ? SiteId() : over.first.site;
+    for (const std::uint32_t lock : over.held) hold(stack[i - 1], lock, place);
     return;
   }
 }

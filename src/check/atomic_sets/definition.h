@@ -49,12 +49,14 @@ class UnitsByDefinition {
     Event first;
     UnitLabel label;
     bool block = false;
-    bool entry = false;             // what a thread begins with
-    bool inherited = false;         // of the thread that forked this one
-    std::set<std::uint32_t> self;   // the set of the object that it is called for; one at most
-    std::set<std::uint32_t> owned;  // sets that have found their unit here, as declared …
-    std::set<std::uint32_t> part;   // … and by default, since the last wait
-    EventNumber part_begin = 0;     // 0: the next access
+    bool entry = false;               // what a thread begins with
+    bool inherited = false;           // of the thread that forked this one
+    std::set<std::uint32_t> self;     // the set of the object that it is called for; one at most
+    std::set<std::uint32_t> owned;    // sets that have found their unit here, as declared …
+    std::set<std::uint32_t> part;     // … and by default, since the last wait
+    EventNumber part_begin = 0;       // 0: the next access
+    std::vector<std::uint32_t> held;  // locks that were taken here
+    std::set<std::uint32_t> rounds;   // sites: where, in this part
   };
   using Stack = std::vector<Frame>;  // outermost first
 
@@ -65,6 +67,7 @@ class UnitsByDefinition {
   void end(const Frame& frame);
   void end_all(Stack& stack);
   void wait(Stack& stack);
+  void hold(Frame& frame, std::uint32_t lock, SiteId place);
   [[nodiscard]] Frame* owner(Stack& stack, std::uint32_t set);
   [[nodiscard]] bool is_declared(const Frame& frame, std::uint32_t set);
   [[nodiscard]] bool is_default(const Stack& stack, Frame& frame, std::uint32_t set);

@@ -84,7 +84,7 @@ class Draw {
   std::uint64_t state_;
 };
 
-/// Nothing but blocks, waits and accesses to a few variables: most of these violate.
+/// Nothing but blocks, locks, waits and accesses to a few variables: most of these violate.
 SmallTrace dense_trace(Draw& draw) {
   SmallTrace trace;
   const std::size_t threads = 2 + draw.below(3);
@@ -95,11 +95,13 @@ SmallTrace dense_trace(Draw& draw) {
   const std::size_t begins = 5 + draw.below(15);
   const std::size_t waits = draw.percent(30) ? 4 : 0;
   std::vector<std::size_t> depth(threads, 0);
+  std::vector<bool> held(threads, false);
   std::size_t thread = 0;
   for (std::size_t i = 0; i < length; ++i) {
     if (!draw.percent(stay)) thread = draw.below(threads);
     Event event;
     event.thread = ThreadId(thread);
+    if (waits != 0) event.site = SiteId(draw.below(3));
     if (draw.percent(begins) && depth[thread] < 3) {
       event.kind = EventKind::kBegin;
       ++depth[thread];
@@ -108,6 +110,10 @@ SmallTrace dense_trace(Draw& draw) {
       --depth[thread];
     } else if (draw.percent(waits)) {
       event.kind = EventKind::kCondWait;
+    } else if (draw.percent(3 * waits)) {
+      event.kind = held[thread] ? EventKind::kRelease : EventKind::kAcquire;
+      event.target = static_cast<std::uint32_t>(thread);  // a lock for each
+      held[thread] = !held[thread];
     } else {
       event.kind = draw.percent(3)        ? EventKind::kRmw
                    : draw.percent(writes) ? EventKind::kWrite
@@ -120,6 +126,8 @@ SmallTrace dense_trace(Draw& draw) {
     trace.names.table(Space::kThread).append("T" + std::to_string(i));
   }
   for (std::size_t i = 0; i < variables; ++i) trace.names.table(Space::kVariable).append("x");
+  for (std::size_t i = 0; i < threads; ++i) trace.names.table(Space::kLock).append("m");
+  for (const char* const site : {"a:1", "a:2"}) trace.names.table(Space::kSite).append(site);
   trace.names.table(Space::kCondition).append("c");
   return trace;
 }

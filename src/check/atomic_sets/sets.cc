@@ -180,14 +180,16 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
   Place place;
   place.known = true;
   std::vector<Membership> in;
+  const std::uint32_t life = life_of(parts);
   const std::vector<std::uint32_t> said = declared_for(text, parts);
   const bool excluded = !said.empty() && said.front() == kExcluded;
   for (const std::uint32_t number : said) {
     if (excluded || in.size() == kMostSets) break;
     const Declared& declared = declared_[number];
     const bool of_object = declared.of_objects && !parts.object.empty();
-    const std::uint32_t set = set_of(
-        "declared", of_object ? fmt::format("{} {}", declared.name, parts.object) : declared.name);
+    const std::uint32_t set =
+        of_object ? set_of("declared", fmt::format("{} {}", declared.name, parts.object), life)
+                  : set_of("declared", declared.name);
     details_of(set).name =
         of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name;
     add(details_of(set).titles, words_->of(declared.name));
@@ -196,7 +198,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
   }
   if (said.empty()) {
     place.counts_atomics = options_.otherwise != spec::DefaultSets::kClass;
-    in.push_back(by_default(variable, text, parts));
+    in.push_back(by_default(variable, text, parts, life));
   }
   place.count = static_cast<std::uint16_t>(in.size());
   if (in.size() == 1) place.one = in.front();
@@ -212,8 +214,21 @@ Membership SetRule::alone(std::uint32_t variable) {
   return {static_cast<std::uint32_t>(sets_.size() - 1), variable};
 }
 
+std::uint32_t SetRule::life_of(const VariableName& parts) {
+  if (parts.object.empty() || parts.is_element()) return 0;
+  const std::hash<std::string_view> hash;
+  Life& life = lives_[hash(parts.object)];
+  const auto field = static_cast<std::uint32_t>(hash(parts.name));
+  if (contains(life.fields, field)) {
+    ++life.number;
+    life.fields.clear();
+  }
+  life.fields.push_back(field);
+  return life.number;
+}
+
 Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
-                               const VariableName& parts) {
+                               const VariableName& parts, std::uint32_t life) {
   const std::string_view type = class_of(parts.name);
   switch (options_.otherwise) {
     case spec::DefaultSets::kAll: {
@@ -231,9 +246,11 @@ Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
   if (!parts.object.empty()) {
     // The elements of an array in an object: where the object begins is not known.
     if (parts.is_element()) return alone(variable);
-    const std::uint32_t set = set_of("object", parts.object);
+    const std::uint32_t set = set_of("object", parts.object, life);
     if (of_library(parts.name)) {
-      return {set, containers_.try_emplace(std::string(parts.object), variable).first->second};
+      const std::uint32_t location = containers_.try_emplace(set, variable).first->second;
+      is_container_[location] = true;
+      return {set, location};
     }
     classes_[spec::without_templates(type)] = true;
     // What has no field in its name is an object as a whole.
@@ -257,9 +274,10 @@ Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
 }
 
 /// By a hash: among a million sets, two that are taken for one have odds of one to 30 million.
-std::uint32_t SetRule::set_of(std::string_view kind, std::string_view key) {
+std::uint32_t SetRule::set_of(std::string_view kind, std::string_view key, std::uint32_t life) {
   const std::hash<std::string_view> hash;
-  const std::uint64_t identity = hash(key) ^ hash(kind) * 0x9E3779B97F4A7C15U;
+  const std::uint64_t identity =
+      hash(key) ^ (hash(kind) + life * 0xD6E8FEB86659FD93U) * 0x9E3779B97F4A7C15U;
   const auto [at, is_new] = by_key_.try_emplace(identity, static_cast<std::uint32_t>(sets_.size()));
   if (is_new) sets_.emplace_back();
   return at->second;
@@ -305,10 +323,7 @@ std::string SetRule::name_of_set(Membership where, const Names& names) const {
 
 std::string SetRule::name_of_location(std::uint32_t location, const Names& names) const {
   const std::string_view text = names.variable(VarId(location));
-  const VariableName parts(text);
-  const auto container = containers_.find(std::string(parts.object));
-  return container != containers_.end() && container->second == location ? container_name(parts)
-                                                                         : std::string(text);
+  return is_container_.contains(location) ? container_name(VariableName(text)) : std::string(text);
 }
 
 std::vector<SetRule::Unmatched> SetRule::unmatched() const {

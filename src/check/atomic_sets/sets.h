@@ -10,6 +10,9 @@
 //   Account::count            static members of a class, once an object of it has been seen, are
 //   one all other names           a set by itself
 //
+// An object whose memory is used again is another one, with sets of its own: it is when a field
+// comes a second time (as another variable, "Account::balance@5581c0~2").
+//
 // Recordings give such names (trace/capture_names.h); in other traces most are "all other names".
 // By `class`, atomic accesses do not count: a field that is atomic keeps itself consistent.
 
@@ -153,9 +156,12 @@ class SetRule {
                                                         const VariableName& parts);
   void decide(std::uint32_t variable, const Names& names);
   [[nodiscard]] Membership by_default(std::uint32_t variable, std::string_view text,
-                                      const VariableName& parts);
+                                      const VariableName& parts, std::uint32_t life);
   [[nodiscard]] Membership alone(std::uint32_t variable);
-  [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key);
+  /// How many objects there were before at the object's place.
+  [[nodiscard]] std::uint32_t life_of(const VariableName& parts);
+  [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key,
+                                     std::uint32_t life = 0);
   [[nodiscard]] Details& details_of(std::uint32_t set);
   void add_class(std::uint32_t set, std::string_view qualified);
 
@@ -170,9 +176,15 @@ class SetRule {
   std::vector<Membership> memberships_;  // of variables in several sets
   std::vector<Set> sets_;
   std::vector<Details> details_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> by_key_;    // hash of what identifies a set
-  tsl::robin_map<std::string, std::uint32_t> containers_;  // object -> its location
-  tsl::robin_map<std::string, bool> classes_;              // of objects that were seen
+  tsl::robin_map<std::uint64_t, std::uint32_t> by_key_;  // hash of what identifies a set
+  struct Life {
+    std::uint32_t number = 0;
+    std::vector<std::uint32_t> fields;  // hashes of the names of those that have come
+  };
+  tsl::robin_map<std::uint64_t, Life> lives_;                // by hash of the object
+  tsl::robin_map<std::uint32_t, std::uint32_t> containers_;  // set -> the container's location
+  tsl::robin_map<std::uint32_t, bool> is_container_;         // locations
+  tsl::robin_map<std::string, bool> classes_;                // of objects that were seen
 };
 
 }  // namespace syndrome::check::atomic_sets

@@ -65,6 +65,18 @@ TEST(Sets, FieldsOfAnObjectAreOne) {
               ElementsAre("A at 10: A::x@10 A::y@10 B::z@10", "A at 20: A::x@20"));
 }
 
+// What was freed and allocated again is not what it was.
+TEST(Sets, AnObjectInUsedMemoryIsAnotherOne) {
+  EXPECT_THAT(sets_of({"A::x@10", "A::y@10", "A::y@10~2", "A::x@10~2", "A::z@10", "A::y@10~3"}),
+              ElementsAre("A at 10: A::x@10 A::y@10", "A at 10: A::y@10~2 A::x@10~2 A::z@10",
+                          "A at 10: A::y@10~3"));
+  EXPECT_THAT(
+      sets_of({"std::_Vector_base<int>::_M_a@10", "std::_Vector_base<int>::_M_a@10~2"}),
+      ElementsAre("std::vector at 10: std::vector at 10", "std::vector at 10: std::vector at 10"));
+  EXPECT_THAT(sets_of({"A::x@10", "A::y@10", "A::x@10~2"}, "atomic-sets.S = ['A::x', 'A::y']"),
+              ElementsAre("S of 10: A::x@10 A::y@10", "S of 10: A::x@10~2"));
+}
+
 TEST(Sets, ElementsOfAGlobalArrayAreOneAndOthersAreAlone) {
   EXPECT_THAT(
       sets_of({"t", "t+4", "t[]:t+8", "p[]:7ffc0", "p[]:7ffc4", "A::in[]@10", "A::in[]@14"}),

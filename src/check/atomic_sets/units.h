@@ -17,12 +17,16 @@
 //
 // A set that has found its unit stays with it until that is over. Whoever waits for a condition
 // lets others in and knows it: what a function did before is over by default, and what it does
-// afterwards is another unit, which goes by its first access. Declared units go on.
+// afterwards is another unit, which goes by its first access. So does a loop that takes its lock
+// anew in each round: a function that comes to hold a lock at a place where it has come to hold one
+// before (by itself, or by a function that returns with it) begins another unit. Declared units go
+// on.
 
 #pragma once
 
 #include <tsl/robin_map.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -173,6 +177,18 @@ class UnitTracker : public EventHandlers {
       if (!frame.inherited && frame.part != kAlone) end_part(thread, frame);
     }
   }
+  void on_acquire(const Event& e, EventNumber) {
+    Thread& thread = of(e.thread);
+    if (!thread.frames.empty()) hold(thread, thread.frames.back(), e.target, e.site);
+  }
+  void on_acquire_shared(const Event& e, EventNumber n) { on_acquire(e, n); }
+  void on_release(const Event& e, EventNumber) {
+    Thread& thread = of(e.thread);
+    for (std::size_t i = thread.frames.size(); i-- > 0;) {
+      if (std::erase(thread.frames[i].held, e.target) != 0) return;
+    }
+  }
+  void on_release_shared(const Event& e, EventNumber n) { on_release(e, n); }
   void on_join(const Event& e, EventNumber) { end_thread(of(e.child())); }
   void on_thread_stop(const Event& e, EventNumber) { end_thread(of(e.thread)); }
 
@@ -195,6 +211,8 @@ class UnitTracker : public EventHandlers {
     bool for_all = false;                   // a unit for every set
     bool never = false;                     // no unit by default
     bool inherited = false;                 // of the thread that forked this one
+    std::vector<std::uint32_t> held;        // locks that were taken here
+    std::vector<SiteId> rounds;             // where, in this part
     std::vector<std::uint32_t> owned;       // sets that have found their unit here …
     std::vector<std::uint32_t> part_owned;  // … and their part
   };
@@ -225,7 +243,24 @@ class UnitTracker : public EventHandlers {
       --at;
     }
     if (at == 0) return;
+    Frame& frame = thread.frames[at - 1];
+    const std::vector<std::uint32_t> held = std::move(frame.held);
+    const SiteId place = block ? SiteId() : frame.site;
     remove(thread, at - 1);
+    if (at < 2) return;
+    for (const std::uint32_t lock : held) hold(thread, thread.frames[at - 2], lock, place);
+  }
+
+  /// The frame's function holds the lock from here on, which it took at this place.
+  void hold(Thread& thread, Frame& frame, std::uint32_t lock, SiteId place) {
+    if (frame.inherited) return;
+    frame.held.push_back(lock);
+    if (place.value == 0) return;
+    if (std::ranges::find(frame.rounds, place) != frame.rounds.end()) {
+      if (frame.part != kAlone) end_part(thread, frame);
+      frame.rounds.clear();
+    }
+    frame.rounds.push_back(place);
   }
 
   void remove(Thread& thread, std::size_t at) {

@@ -56,38 +56,67 @@ ReadVerdict Decider::decide(Index read) {
   verdict_ = {};
   verdict_.read = read;
   groups_ = order_.writes().threads(order_.object(read));
-  if (groups_.empty()) return {};
+  if (groups_.empty()) {
+    ++counts_.reads;
+    return {};
+  }
   first_place_ = groups_.front().begin;
   const std::size_t places = groups_.back().end - first_place_;
-  proven_.assign(places, 0);
-  in_question_.assign(places, 0);
-  chosen_.assign(places, 0);
+  for (std::vector<std::uint8_t>* marks : {&proven_, &in_question_, &chosen_}) {
+    if (marks->size() < places) marks->resize(places, 0);
+  }
+  touched_.clear();
   base_.assign(order_.threads(), 0);
   order_.join_before(read, base_.data());
 
   without_writer();
   if (writer_ != kNoIndex) after_writer();
+  conclude();
+  return std::move(verdict_);
+}
 
-  for (std::uint32_t i = 0; i < places; ++i) {
-    if (proven_[i] == 0) continue;
-    const std::uint32_t place = first_place_ + i;
-    if (!verdict_.feasible.empty() && verdict_.feasible.back().second == place) {
-      ++verdict_.feasible.back().second;
-    } else {
-      verdict_.feasible.emplace_back(place, place + 1);
+/// The clocks do not refute these.
+void Decider::question(const Family& family) {
+  for (std::uint32_t place = family.from; place < family.to; ++place) {
+    in_question_[place - first_place_] = 1;
+  }
+  for (Family& known : touched_) {
+    if (known.group.thread != family.group.thread) continue;
+    known.from = std::min(known.from, family.from);
+    known.to = std::max(known.to, family.to);
+    return;
+  }
+  touched_.push_back(family);
+}
+
+/// Reads the marks, counts them, and takes them back.
+void Decider::conclude() {
+  std::ranges::sort(touched_, {}, &Family::from);
+  std::uint64_t asked = 0;
+  for (const Family& family : touched_) {
+    for (std::uint32_t place = family.from; place < family.to; ++place) {
+      const std::uint32_t i = place - first_place_;
+      asked += in_question_[i];
+      counts_.choices += chosen_[i];
+      if (proven_[i] != 0) {
+        ++counts_.feasible;
+        if (!verdict_.feasible.empty() && verdict_.feasible.back().second == place) {
+          ++verdict_.feasible.back().second;
+        } else {
+          verdict_.feasible.emplace_back(place, place + 1);
+        }
+      }
+      proven_[i] = in_question_[i] = chosen_[i] = 0;
     }
-    ++counts_.feasible;
   }
   counts_.feasible += verdict_.initial ? 1 : 0;
   ++counts_.reads;
   counts_.undecided_reads += verdict_.undecided ? 1 : 0;
-  const bool own = Order::is_write(order_.op(read));
-  const std::uint64_t triples = places - (own ? 1 : 0);  // without w, with the initial value
+  // All writes but w and the read's own, and the initial value unless that is w.
+  const std::uint64_t triples =
+      groups_.back().end - first_place_ - (Order::is_write(order_.op(read_)) ? 1 : 0);
   counts_.triples += triples;
-  const auto asked = static_cast<std::uint64_t>(std::ranges::count(in_question_, 1));
   counts_.refuted_by_order += triples - std::min(triples, asked + (verdict_.initial ? 1 : 0));
-  counts_.choices += static_cast<std::uint64_t>(std::ranges::count(chosen_, 1));
-  return std::move(verdict_);
 }
 
 /// Case A, and all there is when the read read the initial value.
@@ -103,9 +132,7 @@ void Decider::without_writer() {
     if (end == events.begin()) continue;
     families_.push_back(
         {group, group.begin, group.begin + static_cast<std::uint32_t>(end - events.begin())});
-    for (std::uint32_t place = group.begin; place < families_.back().to; ++place) {
-      in_question_[place - first_place_] = 1;
-    }
+    question(families_.back());
   }
   if (initial && families_.empty()) return;
   if (ask_without(families_) == Answer::kYes) {
@@ -177,9 +204,7 @@ void Decider::after_writer() {
         std::ranges::partition_point(events, [&](Index c) { return !order_.before(read_, c); });
     Family family{group, group.begin + static_cast<std::uint32_t>(begin - events.begin()),
                   group.begin + static_cast<std::uint32_t>(end - events.begin())};
-    for (std::uint32_t place = family.from; place < family.to; ++place) {
-      in_question_[place - first_place_] = 1;
-    }
+    if (family.from < family.to) question(family);
     while (family.from < family.to && proven_[family.from - first_place_] != 0) ++family.from;
     while (family.from < family.to && proven_[family.to - 1 - first_place_] != 0) --family.to;
     if (family.from < family.to) families_.push_back(family);

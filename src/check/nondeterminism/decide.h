@@ -99,6 +99,8 @@ class Decider {
   void restart(const std::vector<std::uint32_t>& wanted);
   void want(Index e);
   void prove(const Family& family);
+  void question(const Family& family);
+  void conclude();
   void saw();
   [[nodiscard]] Index at(std::uint32_t place) const { return order_.writes().at(place); }
 
@@ -113,12 +115,14 @@ class Decider {
   ReadVerdict verdict_;
   std::span<const OfThread> groups_;
   std::uint32_t first_place_ = 0;
-  std::vector<std::uint8_t> proven_;       // by place, from first_place_
+  // By place, from first_place_; all 0 between reads.
+  std::vector<std::uint8_t> proven_;
   std::vector<std::uint8_t> in_question_;  // not refuted by the clocks
   std::vector<std::uint8_t> chosen_;       // its question came to a choice
   std::vector<std::uint32_t> base_;        // what must come before the read
   std::vector<std::uint32_t> with_writer_;
   std::vector<Family> families_;
+  std::vector<Family> touched_;  // places that may not be 0, one for each group at most
 };
 
 }  // namespace syndrome::check

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,10 +15,10 @@
 namespace syndrome::check {
 namespace {
 
-/// Beyond this the trace is not looked at: 10 GB of memory and more.
-constexpr std::size_t kMostEvents = 100'000'000;
-/// Events of all schedules that are shown, for reads and for final values: 200 MB of JSON.
-constexpr std::uint64_t kMostScheduled = 20'000'000;
+/// Beyond this the trace is not looked at: 4 GB of memory and more.
+constexpr std::size_t kMostEvents = 20'000'000;
+/// Events of all schedules that are shown, for reads and for final values each: 100 MB of JSON.
+constexpr std::uint64_t kMostScheduled = 5'000'000;
 /// Events of a finding that the report draws.
 constexpr std::size_t kMostShown = 24;
 
@@ -57,7 +56,9 @@ class NondeterminismCheck final : public Check {
     const Survey found = survey(order, {.jobs = options_.jobs,
                                         .effort = options_.witness_effort,
                                         .all = options_.all,
-                                        .first = options_.first});
+                                        .first = options_.first,
+                                        .spread = options_.spread});
+    if (options_.spread != nullptr && options_.spread->rank() != 0) return false;
     judge(found);
     tell(order, found, names);
     count(found);
@@ -106,13 +107,12 @@ class NondeterminismCheck final : public Check {
     std::uint64_t left_out = found.left_out;
     std::vector<std::vector<EventNumber>> shown;
     for (const std::vector<Prediction>* list : {&found.reads, &found.finals}) {
-      std::uint64_t room = kMostScheduled;
+      const std::uint64_t longest = longest_shown(*list);
       for (const Prediction& each : *list) {
-        if (each.length > room && room != kMostScheduled) {
+        if (each.length > longest) {
           left_out += each.count;
           continue;
         }
-        room -= std::min(room, each.length);
         Finding finding = make(order, each, schedule_of(decider, each), names);
         const Claim claim{finding.read, finding.write, finding.challenger};
         if (reject(definition, claim, finding.schedule)) {
@@ -132,6 +132,21 @@ class NondeterminismCheck final : public Check {
                       many(left_out, "feasible witness triple")));
     }
     note_rejected(rejected, result_);
+  }
+
+  /// So long a schedule may be for all that are not longer to fit; one always does.
+  static std::uint64_t longest_shown(const std::vector<Prediction>& list) {
+    std::vector<std::uint64_t> lengths;
+    for (const Prediction& each : list) lengths.push_back(each.length);
+    std::ranges::sort(lengths);
+    std::uint64_t sum = 0;
+    std::uint64_t longest = lengths.empty() ? 0 : lengths.front();
+    for (const std::uint64_t length : lengths) {
+      sum += length;
+      if (sum > kMostScheduled) break;
+      longest = length;
+    }
+    return longest;
   }
 
   Finding make(const Order& order, const Prediction& each, const std::vector<Index>& schedule,
@@ -161,19 +176,18 @@ class NondeterminismCheck final : public Check {
       if (e != kNoIndex && numbers.size() < kMostShown) numbers.push_back(order.number(e));
     };
     for (const Index e : {each.read, each.write, each.challenger}) add(e);
-    std::unordered_set<EventNumber> scheduled(finding.schedule.begin(), finding.schedule.end());
+    std::vector<EventNumber> sorted = finding.schedule;
+    std::ranges::sort(sorted);
     for (const Index e : {each.read, each.write, each.challenger}) {
       if (e == kNoIndex) continue;
       for (const std::uint32_t id : order.held(e)) {
         const Scope& scope = order.scope(id);
         add(scope.acquire);
-        const bool over =
-            scope.release != kNoIndex && scheduled.contains(order.number(scope.release));
+        const bool over = scope.release != kNoIndex &&
+                          std::ranges::binary_search(sorted, order.number(scope.release));
         if (over) add(scope.release);
       }
     }
-    std::vector<EventNumber> sorted = finding.schedule;
-    std::ranges::sort(sorted);
     const auto parting = std::ranges::mismatch(finding.schedule, sorted);
     if (parting.in1 != finding.schedule.end()) {
       numbers.push_back(*parting.in1);

@@ -3,7 +3,7 @@
 // docs/nondeterminism.md has the definition; every finding carries a schedule that the verifier
 // (definition.h) has accepted.
 //
-// It keeps the trace in memory: about 100 bytes for each event, and clocks.
+// It keeps the trace in memory: about 200 bytes for each event, and clocks.
 
 #pragma once
 

@@ -7,7 +7,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 namespace syndrome::check {
 namespace {
@@ -15,6 +18,8 @@ namespace {
 /// Triples of a group that are tried for a schedule in which the read sees the challenger. A triple
 /// is feasible also when another write always comes in between; mostly the first one will do.
 constexpr std::size_t kTries = 16;
+/// Feasible triples that are sorted into groups: some seconds' worth.
+constexpr std::uint64_t kMostGrouped = 100'000'000;
 /// Schedules of a group that are compared for their length.
 constexpr std::size_t kCompared = 3;
 
@@ -41,6 +46,82 @@ struct Group {
   std::vector<Candidate> candidates;
   std::uint64_t count = 0;
 };
+
+/// Numbers as bytes and back: what processes tell each other.
+class Packed {
+ public:
+  Packed() = default;
+  explicit Packed(std::string_view bytes) : bytes_(bytes) {}
+
+  void put(std::uint64_t number) {
+    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(number >> (8 * i));
+  }
+  [[nodiscard]] std::uint64_t get() {
+    std::uint64_t number = 0;
+    for (int i = 0; i < 8 && at_ < bytes_.size(); ++i) {
+      number |= std::uint64_t{static_cast<unsigned char>(bytes_[at_++])} << (8 * i);
+    }
+    return number;
+  }
+  [[nodiscard]] Index get_index() { return static_cast<Index>(get()); }
+  [[nodiscard]] std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+};
+
+void put(Packed& into, const ReadVerdict& verdict) {
+  into.put(verdict.feasible.size());
+  for (const auto& [from, to] : verdict.feasible) {
+    into.put(from);
+    into.put(to);
+  }
+  into.put((verdict.initial ? 1U : 0U) | (verdict.undecided ? 2U : 0U) |
+           (verdict.seen_initial ? 4U : 0U));
+  into.put(verdict.read);
+  into.put(verdict.seen);
+}
+
+ReadVerdict get_verdict(Packed& from) {
+  ReadVerdict verdict;
+  for (std::uint64_t left = from.get(); left != 0; --left) {
+    const Index begin = from.get_index();
+    verdict.feasible.emplace_back(begin, from.get_index());
+  }
+  const std::uint64_t flags = from.get();
+  verdict.initial = (flags & 1U) != 0;
+  verdict.undecided = (flags & 2U) != 0;
+  verdict.seen_initial = (flags & 4U) != 0;
+  verdict.read = from.get_index();
+  verdict.seen = from.get_index();
+  return verdict;
+}
+
+void put(Packed& into, const DecisionCounts& counts) {
+  for (const std::uint64_t each : {counts.reads, counts.triples, counts.refuted_by_order,
+                                   counts.feasible, counts.choices, counts.undecided_reads}) {
+    into.put(each);
+  }
+}
+void put(Packed& into, const SearchCounts& counts) {
+  for (const std::uint64_t each :
+       {counts.questions, counts.graphs, counts.replays, counts.replayed, counts.with_choices}) {
+    into.put(each);
+  }
+}
+void get(Packed& from, DecisionCounts& counts) {
+  for (std::uint64_t* each : {&counts.reads, &counts.triples, &counts.refuted_by_order,
+                              &counts.feasible, &counts.choices, &counts.undecided_reads}) {
+    *each = from.get();
+  }
+}
+void get(Packed& from, SearchCounts& counts) {
+  for (std::uint64_t* each : {&counts.questions, &counts.graphs, &counts.replays, &counts.replayed,
+                              &counts.with_choices}) {
+    *each = from.get();
+  }
+}
 
 /// Runs `work(decider, item)` for every item below `count`, on several threads; each takes the next
 /// `step` items when it is done. Stops early when `enough(item)` says so: then all items up to that
@@ -79,8 +160,6 @@ class Workers {
     for (std::thread& thread : threads) thread.join();
   }
 
-  [[nodiscard]] Decider& first() { return *deciders_[0]; }
-
   void count(Survey& into) const {
     for (const auto& decider : deciders_) {
       into.decisions.add(decider->counts());
@@ -101,21 +180,101 @@ class Surveyor {
   Survey run() {
     decide_reads();
     group_reads();
+    share_groups();
     find_schedules();
-    if (!options_.first || result_.reads.empty()) decide_finals();
+    decide_finals();
     workers_.count(result_);
+    if (options_.spread != nullptr) gather_counts();
     return std::move(result_);
   }
 
  private:
+  [[nodiscard]] bool elsewhere() const {
+    return options_.spread != nullptr && options_.spread->rank() != 0;
+  }
+
+  /// Fills results[item] = work(decider, item), here or together with other processes, which pack
+  /// what they found. `enough` is asked only where there are no others.
+  template <class Result, class Work, class Enough, class Put, class Get>
+  void fill(std::vector<Result>& results, std::size_t step, Work work, Enough enough, Put pack,
+            Get unpack) {
+    if (options_.spread == nullptr) {
+      workers_.run(results.size(), step, [&](Decider& decider, std::size_t item) {
+        results[item] = work(decider, item);
+        return enough(results[item]);
+      });
+      return;
+    }
+    const auto part = [&](std::size_t from, std::size_t to) {
+      workers_.run(to - from, step, [&](Decider& decider, std::size_t item) {
+        results[from + item] = work(decider, from + item);
+        return false;
+      });
+      Packed packed;
+      if (elsewhere()) {
+        for (std::size_t item = from; item < to; ++item) pack(packed, results[item]);
+      }
+      return packed.take();
+    };
+    options_.spread->run(results.size(), step, part,
+                         [&](std::size_t from, std::size_t to, std::string_view bytes) {
+                           Packed packed(bytes);
+                           for (std::size_t item = from; item < to && !bytes.empty(); ++item) {
+                             results[item] = unpack(packed);
+                           }
+                         });
+    if (elsewhere()) results.clear();
+  }
+
+  /// Tells the other processes the groups, which only rank 0 knows.
+  void share_groups() {
+    if (options_.spread == nullptr) return;
+    Packed packed;
+    packed.put(groups_.size());
+    for (const Group& group : groups_) {
+      packed.put(group.count);
+      packed.put(group.candidates.size());
+      for (const Candidate& candidate : group.candidates) {
+        packed.put(candidate.read);
+        packed.put(candidate.challenger);
+      }
+    }
+    Packed told(options_.spread->tell(packed.take()));
+    if (!elsewhere()) return;
+    groups_.assign(told.get(), {});
+    for (Group& group : groups_) {
+      group.count = told.get();
+      for (std::uint64_t left = told.get(); left != 0; --left) {
+        const Index read = told.get_index();
+        group.candidates.push_back({read, told.get_index()});
+      }
+    }
+  }
+
+  void gather_counts() {
+    Packed packed;
+    put(packed, result_.decisions);
+    put(packed, result_.search);
+    for (const std::string& each : options_.spread->gather(packed.take())) {
+      Packed from(each);
+      DecisionCounts decisions;
+      SearchCounts search;
+      get(from, decisions);
+      get(from, search);
+      result_.decisions.add(decisions);
+      result_.search.add(search);
+    }
+  }
+
   void decide_reads() {
     const std::vector<Index>& reads = order_.reads();
     constexpr std::size_t kStep = 64;
     std::vector<ReadVerdict> verdicts(reads.size());
-    workers_.run(reads.size(), kStep, [&](Decider& decider, std::size_t item) {
-      verdicts[item] = decider.decide(reads[item]);
-      return options_.first && verdicts[item].nondeterministic();
-    });
+    fill(
+        verdicts, kStep,
+        [&](Decider& decider, std::size_t item) { return decider.decide(reads[item]); },
+        [&](const ReadVerdict& verdict) { return options_.first && verdict.nondeterministic(); },
+        [](Packed& into, const ReadVerdict& verdict) { put(into, verdict); }, get_verdict);
     for (ReadVerdict& verdict : verdicts) {
       if (!verdict.nondeterministic()) continue;
       verdicts_.push_back(std::move(verdict));
@@ -134,6 +293,7 @@ class Surveyor {
 
   void group_reads() {
     tsl::robin_map<Key, std::size_t, KeyHash> known;
+    std::uint64_t left = kMostGrouped;
     for (const ReadVerdict& verdict : verdicts_) {
       const auto add = [&](Index challenger) {
         const Key key{{site(verdict.read), site(order_.writer(verdict.read)), site(challenger)}};
@@ -156,37 +316,72 @@ class Surveyor {
           group.candidates.back() = {verdict.read, challenger};
         }
       };
-      if (verdict.initial) add(kNoIndex);
+      // What the read was seen to read comes first, so that every read is told of.
+      const Index seen = verdict.seen;
+      if (seen != kNoIndex || verdict.seen_initial) add(seen);
+      if (verdict.initial && !verdict.seen_initial) add(kNoIndex);
       for (const auto& [from, to] : verdict.feasible) {
-        for (std::uint32_t place = from; place < to; ++place) add(order_.writes().at(place));
+        if (to - from > left) {
+          result_.left_out += to - from;
+          continue;
+        }
+        left -= to - from;
+        for (std::uint32_t place = from; place < to; ++place) {
+          if (order_.writes().at(place) != seen) add(order_.writes().at(place));
+        }
       }
     }
     verdicts_.clear();
   }
 
   void find_schedules() {
-    std::vector<Prediction> found(groups_.size());
-    std::vector<std::uint8_t> undecided(groups_.size(), 0);
-    workers_.run(groups_.size(), 1, [&](Decider& decider, std::size_t item) {
-      std::size_t compared = 0;
-      for (const Candidate& candidate : groups_[item].candidates) {
-        const Answer answer = decider.reads_from(candidate.read, candidate.challenger);
-        undecided[item] |= answer == Answer::kUndecided ? 1 : 0;
-        if (answer != Answer::kYes) continue;
-        const std::uint64_t length = decider.length() + 1;
-        if (compared == 0 || length < found[item].length) {
-          found[item] = {candidate.read, order_.writer(candidate.read), candidate.challenger,
-                         length, groups_[item].count};
-        }
-        if (++compared == kCompared) break;
-      }
-      return false;
-    });
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (found[i].length != 0) {
-        result_.reads.push_back(found[i]);
+    struct Found {
+      Prediction best;
+      bool undecided = false;
+    };
+    std::vector<Found> found(groups_.size());
+    fill(
+        found, 1,
+        [&](Decider& decider, std::size_t item) {
+          Found own;
+          std::size_t compared = 0;
+          for (const Candidate& candidate : groups_[item].candidates) {
+            const Answer answer = decider.reads_from(candidate.read, candidate.challenger);
+            own.undecided |= answer == Answer::kUndecided;
+            if (answer != Answer::kYes) continue;
+            const std::uint64_t length = decider.length() + 1;
+            if (compared == 0 || length < own.best.length) {
+              own.best = {candidate.read, order_.writer(candidate.read), candidate.challenger,
+                          length, groups_[item].count};
+            }
+            if (++compared == kCompared) break;
+          }
+          return own;
+        },
+        [](const Found&) { return false; },
+        [](Packed& into, const Found& each) {
+          into.put(each.undecided ? 1 : 0);
+          into.put(each.best.read);
+          into.put(each.best.write);
+          into.put(each.best.challenger);
+          into.put(each.best.length);
+          into.put(each.best.count);
+        },
+        [](Packed& from) {
+          Found each;
+          each.undecided = from.get() != 0;
+          each.best.read = from.get_index();
+          each.best.write = from.get_index();
+          each.best.challenger = from.get_index();
+          each.best.length = from.get();
+          each.best.count = from.get();
+          return each;
+        });
+    for (const Found& each : found) {
+      if (each.best.length != 0) {
+        result_.reads.push_back(each.best);
       } else {
-        result_.undecided_groups += undecided[i];
+        result_.undecided_groups += each.undecided ? 1 : 0;
       }
     }
     std::ranges::sort(result_.reads, {}, [](const Prediction& each) {
@@ -200,19 +395,40 @@ class Surveyor {
       std::vector<Index> challengers;
       bool undecided = false;
     };
-    std::vector<Final> finals(order_.locations());
-    workers_.run(finals.size(), 16, [&](Decider& decider, std::size_t location) {
-      const Index write = order_.finals()[location];
-      if (write == kNoIndex) return false;
-      for (const OfThread& group : order_.writes().threads(location)) {
-        const Index challenger = order_.writes().events(group).back();
-        if (challenger == write || order_.before(challenger, write)) continue;
-        const Answer answer = decider.ends_with(challenger);
-        if (answer == Answer::kYes) finals[location].challengers.push_back(challenger);
-        finals[location].undecided |= answer == Answer::kUndecided;
-      }
-      return options_.first && !finals[location].challengers.empty();
-    });
+    // With --first and a read, rank 0 alone knows that there is no need.
+    const bool needed = options_.spread != nullptr || !options_.first || result_.reads.empty();
+    std::vector<Final> finals(needed ? order_.locations() : 0);
+    constexpr std::size_t kStep = 16;
+    fill(
+        finals, kStep,
+        [&](Decider& decider, std::size_t location) {
+          Final own;
+          const Index write = order_.finals()[location];
+          if (write == kNoIndex) return own;
+          for (const OfThread& group : order_.writes().threads(location)) {
+            const Index challenger = order_.writes().events(group).back();
+            if (challenger == write || order_.before(challenger, write)) continue;
+            const Answer answer = decider.ends_with(challenger);
+            if (answer == Answer::kYes) own.challengers.push_back(challenger);
+            own.undecided |= answer == Answer::kUndecided;
+          }
+          return own;
+        },
+        [&](const Final& each) { return options_.first && !each.challengers.empty(); },
+        [](Packed& into, const Final& each) {
+          into.put(each.undecided ? 1 : 0);
+          into.put(each.challengers.size());
+          for (const Index challenger : each.challengers) into.put(challenger);
+        },
+        [](Packed& from) {
+          Final each;
+          each.undecided = from.get() != 0;
+          for (std::uint64_t left = from.get(); left != 0; --left) {
+            each.challengers.push_back(from.get_index());
+          }
+          return each;
+        });
+    if (options_.first && !result_.reads.empty()) return;
     tsl::robin_map<Key, std::size_t, KeyHash> known;
     for (std::size_t location = 0; location < finals.size(); ++location) {
       result_.undecided_finals += finals[location].undecided ? 1 : 0;

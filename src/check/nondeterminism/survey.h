@@ -12,6 +12,7 @@
 #include "check/nondeterminism/decide.h"
 #include "check/nondeterminism/order.h"
 #include "check/nondeterminism/search.h"
+#include "check/spread.h"
 
 namespace syndrome::check {
 
@@ -20,6 +21,7 @@ struct SurveyOptions {
   std::uint64_t effort = 0;  // events that one question may look at
   bool all = false;          // every finding, not one for each combination of sites
   bool first = false;        // the first nondeterministic read, or else final value, alone
+  Spread* spread = nullptr;  // the processes that take part; rank 0 gets the survey
 };
 
 /// A finding: a read that can read a challenger, or a final value that a challenger can be.

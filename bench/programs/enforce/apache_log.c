@@ -1,0 +1,40 @@
+/* Apache 25520: ap_buffered_log_writer() copies a line to outbuf + outcnt and then moves outcnt;
+ * two at a time write over each other. */
+#include "kernel.h"
+
+struct buffered_log {
+  unsigned outcnt;
+  char outbuf[4096];
+};
+static struct buffered_log* buf;
+
+static void ap_buffered_log_writer(struct buffered_log* log, const char* line) {
+  unsigned length = (unsigned)strlen(line);
+  if (log->outcnt + length > sizeof log->outbuf) log->outcnt = 0;
+  unsigned at = log->outcnt; /* mod_log_config.c:1432 */
+  memcpy(log->outbuf + at, line, length);
+  kernel_work(length);
+  kernel_rest();
+  log->outcnt = at + length; /* mod_log_config.c:1469 */
+}
+
+static void* first_request(void* unused) {
+  for (long i = 0; i < kernel_rounds; ++i) ap_buffered_log_writer(buf, "GET /a\n");
+  return unused;
+}
+static void* second_request(void* unused) {
+  kernel_wait_for_first();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_work((unsigned)i);
+    ap_buffered_log_writer(buf, "GET /b\n");
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  kernel_start(argc, argv);
+  buf = calloc(1, sizeof *buf);
+  const int code = kernel_run(first_request, second_request);
+  KERNEL_CHECK(kernel_mode_now == KERNEL_WORK || buf->outcnt == 14);
+  return code != 0 || (kernel_bugs != 0 && kernel_mode_now != KERNEL_WORK) ? 1 : 0;
+}

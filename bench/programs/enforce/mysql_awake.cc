@@ -1,0 +1,46 @@
+// MySQL 35714: THD::awake() tests mysys_var and then uses it; thread_detach() takes it away.
+
+#include "kernel_cc.h"
+
+struct st_my_thread_var {
+  int abort = 0;
+};
+
+class THD {
+ public:
+  void awake() {
+    if (mysys_var != nullptr) {  // sql_class.cc:859
+      kernel_work(1);
+      kernel_rest();
+      KERNEL_CHECK(mysys_var != nullptr);  // sql_class.cc:893
+    }
+  }
+  void thread_detach() {
+    mysys_var = nullptr;
+    if (kernel_mode_now == KERNEL_WORK) mysys_var = &variables;
+  }
+
+ private:
+  st_my_thread_var variables;
+  st_my_thread_var* mysys_var = &variables;
+};
+static THD* thd;
+
+static void* kill_query(void* unused) {
+  for (long i = 0; i < kernel_rounds; ++i) thd->awake();
+  return unused;
+}
+static void* detach(void* unused) {
+  kernel_wait_for_first();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_work(2);
+    thd->thread_detach();
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  kernel_start(argc, argv);
+  thd = new THD;
+  return kernel_run(kill_query, detach);
+}

@@ -1,0 +1,42 @@
+/* MySQL 14747: two threads in btr_search_drop_page_hash_index() see the same index in the block,
+ * and both drop it. */
+#include "kernel.h"
+
+struct buf_block_struct {
+  int* index;
+  int drops;
+};
+static struct buf_block_struct* block;
+static int tree;
+
+static void btr_search_drop_page_hash_index(struct buf_block_struct* page) {
+  int* index = page->index; /* btr0sea.c:893 */
+  if (index == NULL) return;
+  kernel_work(1);
+  kernel_rest();
+  page->index = NULL; /* btr0sea.c:1015 */
+  page->drops++;
+  if (kernel_mode_now == KERNEL_WORK) page->index = index;
+}
+
+static void* first_drop(void* unused) {
+  for (long i = 0; i < kernel_rounds; ++i) btr_search_drop_page_hash_index(block);
+  return unused;
+}
+static void* second_drop(void* unused) {
+  kernel_wait_for_first();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_work((unsigned)i);
+    btr_search_drop_page_hash_index(block);
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  kernel_start(argc, argv);
+  block = calloc(1, sizeof *block);
+  block->index = &tree;
+  const int code = kernel_run(first_drop, second_drop);
+  KERNEL_CHECK(kernel_mode_now == KERNEL_WORK || block->drops == 1);
+  return code != 0 || (kernel_bugs != 0 && kernel_mode_now != KERNEL_WORK) ? 1 : 0;
+}

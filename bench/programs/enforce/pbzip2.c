@@ -1,0 +1,46 @@
+/* pbzip2 0.9.4: the main thread deletes fifo->mut while a consumer is still using it. */
+#include "kernel.h"
+
+struct queue {
+  pthread_mutex_t* mut;
+  int items;
+};
+static struct queue* fifo;
+
+static void queue_delete(struct queue* q) {
+  pthread_mutex_t* old = q->mut;
+  q->mut = NULL;
+  if (kernel_mode_now == KERNEL_WORK) q->mut = old;
+}
+
+static void consume(struct queue* q) {
+  pthread_mutex_lock(q->mut); /* pbzip2.cpp:873 */
+  q->items--;
+  kernel_work((unsigned)q->items);
+  kernel_rest();
+  KERNEL_CHECK(q->mut != NULL);
+  if (q->mut != NULL) pthread_mutex_unlock(q->mut); /* pbzip2.cpp:994 */
+}
+
+static void* consumer(void* unused) {
+  for (long i = 0; i < kernel_rounds; ++i) consume(fifo);
+  return unused;
+}
+static void* finish(void* unused) {
+  kernel_wait_for_first();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_work((unsigned)i);
+    kernel_work((unsigned)i);
+    queue_delete(fifo);
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  kernel_start(argc, argv);
+  fifo = malloc(sizeof *fifo);
+  fifo->mut = malloc(sizeof *fifo->mut);
+  pthread_mutex_init(fifo->mut, NULL);
+  fifo->items = 1;
+  return kernel_run(consumer, finish);
+}

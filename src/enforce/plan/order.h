@@ -1,0 +1,29 @@
+// The order in which a whole program takes its locks and ours, and the removal of its cycles
+// (section 8 of the paper).
+//
+// A node of the graph is a lock; an edge k1 -> k2 says that somewhere k2 may be taken while k1 is
+// held. An edge of two of our read locks alone is left out: readers do not wait for each other, nor
+// for those who wait to write (lock_runtime/ prefers readers for this reason). A cycle with a lock
+// of ours in it is broken by hoisting: k2 is taken before k1 already, wherever k1 is held on the
+// way to k2, so that taking it there does not wait. Locks of the program stay where they are.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "enforce/plan/plan.h"
+#include "enforce/plan/program.h"
+
+namespace syndrome::enforce {
+
+/// Makes the order of all locks acyclic, as far as a lock of ours is in a cycle. Sets
+/// Plan::hoisted and given_up; gives back the rank of each lock of ours: who is taken first where
+/// several are taken at one node.
+[[nodiscard]] std::vector<std::uint32_t> resolve_order(const Program& program,
+                                                       const std::vector<Graph>& graphs,
+                                                       Plan& plan);
+
+}  // namespace syndrome::enforce

@@ -1,0 +1,126 @@
+// Where the lock of one variable is taken and given back in one function (Figure 6 of the paper).
+//
+// A *constraint* <li, lj, type> says that the lock is held from li to lj. lc(l), the constraints at
+// a node, is the set of those whose `on` has the node. The lock is taken before each li. It
+// remembers that li as an *origin*; where the last constraint of an origin ends, the origin is
+// taken away if it is there, and with the last origin the lock is given back; when those that are
+// left need less, it is degraded. So the lock may be taken many times and is given back once, and
+// one that is held for an earlier pair stays held when a later one ends. (The paper keeps one
+// origin and lets the later one replace it, which is the same where every access between two others
+// makes pairs of its own; accesses of other instances do not.)
+//
+// These operations stand before the node where a constraint begins or is gone. (The paper puts
+// releases on edges; whether a constraint holds at a node does not depend on the edge, and the
+// origins tell the paths apart.)
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "enforce/plan/program.h"
+#include "enforce/profile.h"
+
+namespace syndrome::enforce {
+
+/// A node, with kHoistedBit when the lock is taken there against a cycle in the lock order.
+using Origin = std::uint32_t;
+inline constexpr Origin kHoistedBit = 0x80000000u;
+
+struct Constraint {
+  enum class Why : std::uint8_t { kPair, kSingle, kHoisted };
+
+  NodeId from = 0;
+  NodeId to = 0;
+  AtomicType type = AtomicType::kNone;  // kRead or kExclusive
+  Why why = Why::kPair;
+  std::vector<bool> on;  // by node
+  std::string reason;    // for people
+
+  [[nodiscard]] Origin origin() const { return why == Why::kHoisted ? from | kHoistedBit : from; }
+};
+
+/// An origin that the lock has, and how strong a lock it needs.
+struct HeldOrigin {
+  Origin origin = 0;
+  AtomicType mode = AtomicType::kNone;
+  friend auto operator<=>(const HeldOrigin&, const HeldOrigin&) = default;
+};
+/// How the lock may be held: by origin. Empty: not at all.
+using HeldState = std::vector<HeldOrigin>;
+[[nodiscard]] AtomicType mode_of(const HeldState& state);
+
+struct NodeOps {
+  std::vector<Origin> releases;
+  std::vector<Origin> degrades;
+  std::vector<HeldOrigin> acquires;  // after those
+  [[nodiscard]] bool empty() const {
+    return releases.empty() && degrades.empty() && acquires.empty();
+  }
+  friend bool operator==(const NodeOps&, const NodeOps&) = default;
+};
+
+/// The graph of a function, both ways.
+struct Graph {
+  explicit Graph(const Function& function);
+  std::vector<std::vector<NodeId>> next;
+  std::vector<std::vector<NodeId>> previous;
+  [[nodiscard]] std::size_t size() const { return next.size(); }
+  /// Nodes that can be reached from `from` by at least one edge, through nodes of `through` only
+  /// (all when empty); `stop` may be reached, but not passed.
+  [[nodiscard]] std::vector<bool> reach(NodeId from, NodeId stop, bool backwards,
+                                        const std::vector<bool>& through = {}) const;
+};
+
+class Placement {
+ public:
+  explicit Placement(const Graph& graph) : graph_(&graph) {}
+
+  /// A profiled pair. `others`: accesses of the variable, when it is one location, behind which the
+  /// pair can no longer be (Figure 6, conflict). False when no path leads from one to the other.
+  bool add_pair(NodeId from, NodeId to, AtomicType type, const std::vector<NodeId>& others,
+                std::string reason);
+  /// An access by itself.
+  void add_single(NodeId at, AtomicType type, std::string reason);
+  /// Hold the lock at `on`, taking it at `from`. False when that changes nothing.
+  bool add_hoisted(NodeId from, NodeId to, AtomicType type, std::vector<bool> on,
+                   std::string reason);
+  /// Makes all constraints at the node exclusive. Whether that changes anything.
+  bool strengthen(NodeId at);
+
+  /// Computes everything below. Drops single accesses that pairs protect anyway; makes exclusive
+  /// what would have to be upgraded while it is held, because two who upgrade wait for each other.
+  void solve();
+
+  /// How a state changes when the node is reached, and then by its acquires. After solve().
+  [[nodiscard]] HeldState arrive(const HeldState& state, NodeId node) const;
+  [[nodiscard]] HeldState acquire(HeldState state, NodeId node) const;
+
+  [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
+  [[nodiscard]] const NodeOps& ops(NodeId node) const { return ops_[node]; }
+  /// How the lock may be held when the node is reached, before its acquires, and during it.
+  [[nodiscard]] const std::vector<HeldState>& before(NodeId node) const { return before_[node]; }
+  [[nodiscard]] const std::vector<HeldState>& during(NodeId node) const { return during_[node]; }
+
+ private:
+  void flow();
+  void drop_singles();
+  bool strengthen_upgrades();
+  [[nodiscard]] AtomicType kept(Origin origin, NodeId node) const;
+  [[nodiscard]] std::vector<HeldOrigin> acquires_at(NodeId node) const;
+
+  const Graph* graph_;
+  std::vector<Constraint> constraints_;
+  std::vector<std::vector<std::uint32_t>> at_;  // by node: constraints that are on
+  std::vector<NodeOps> ops_;
+  std::vector<std::vector<HeldState>> before_;
+  std::vector<std::vector<HeldState>> during_;
+};
+
+/// The strongest mode that the lock may have; kNone when it is surely not held.
+[[nodiscard]] AtomicType strongest(const std::vector<HeldState>& states);
+/// Whether it is held in all of them, at least so strongly.
+[[nodiscard]] bool surely(const std::vector<HeldState>& states, AtomicType mode);
+
+}  // namespace syndrome::enforce
