@@ -80,13 +80,15 @@ std::vector<std::string> find_clang(bool cxx) {
   return {};
 }
 
-/// Where the plugin and the runtime are: beside this program, in the build tree as after
-/// installation.
+}  // namespace
+
 fs::path library_folder() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   return (self.parent_path().parent_path() / "lib" / "syndrome").lexically_normal();
 }
+
+namespace {
 
 /// Arguments that the compiler may use or not, without a warning.
 void append_quietly(std::vector<std::string>& call, std::vector<std::string> arguments) {

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/io.h"
 #include "cli/progress.h"
 #include "live/told_trace.h"
+#include "report/json.h"
 #include "spec/pattern.h"
 #include "trace/capture_reader.h"
 #include "trace/input.h"
@@ -114,14 +116,17 @@ std::optional<Error> Checker::prepare() {
   return std::nullopt;
 }
 
-int Checker::run() {
+int Checker::run(Ranks* ranks) {
+  ranks_ = ranks;
+  has_ranks_ = ranks != nullptr;
   catch_interrupt();
-  bool failed = false;
-  for (const std::string& file : call_.traces) {
-    if (interrupted()) break;
-    last_ = &file == &call_.traces.back();
-    failed |= !check_one(file);
+  if (ranks_ != nullptr && ranks_->rank() != 0 && call_.traces.size() == 1) {
+    help_with(call_.traces.front());
+    return kClean;
   }
+  const bool failed =
+      ranks_ != nullptr && call_.traces.size() > 1 ? check_among_ranks() : check_all();
+  if (ranks_ != nullptr && ranks_->rank() != 0) return kClean;
   // What was not looked at to the end could not match.
   if (filter_ && !failed && !interrupted() && !call_.quiet) {
     warn_of_unmatched(call_.filter, *filter_);
@@ -132,6 +137,82 @@ int Checker::run() {
   }
   if (interrupted()) return kInterrupted;
   return failed ? kWrong : verdict_;
+}
+
+/// Ranks are as many as there are cores, or more, already.
+unsigned Checker::jobs() const {
+  if (call_.jobs != 0) return call_.jobs;
+  return has_ranks_ ? 1 : std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Whether one of the traces could not be read or checked.
+bool Checker::check_all() {
+  bool failed = false;
+  for (const std::string& file : call_.traces) {
+    if (interrupted()) break;
+    last_ = &file == &call_.traces.back();
+    failed |= !check_one(file);
+  }
+  return failed;
+}
+
+/// Of a single trace, the part that another rank has in it.
+void Checker::help_with(const std::string& file) {
+  std::erase_if(checks_,
+                [](const check::Registration* entry) { return entry->name != "nondeterminism"; });
+  if (checks_.empty()) return;
+  const Result<check::PassResult> result = pass_over(file, false);
+  if (!result) ranks_->give_up(fmt::format("{}: {}", file, result.error().message));
+}
+
+/// Every trace is checked by whichever rank is free, and reported by rank 0 in the order of the
+/// call. Whether one of them could not be read or checked.
+bool Checker::check_among_ranks() {
+  // What a rank says of a trace: a report as JSON, or this and why it cannot be read.
+  constexpr char kFailed = '!';
+  constexpr char kEnd = '\0';
+  report::JsonOptions json;
+  json.stats = true;
+  std::vector<std::string> said(call_.traces.size());
+  const auto work = [&](std::size_t from, std::size_t to) {
+    std::string all;
+    for (std::size_t i = from; i < to; ++i) {
+      const Result<check::PassResult> result = pass_over(call_.traces[i], false);
+      if (result) {
+        const report::Report made = report_on(call_.traces[i], *result);
+        all += report::to_json({&made, 1}, false, json);
+      } else {
+        all += kFailed + result.error().message;
+      }
+      all += kEnd;
+    }
+    return all;
+  };
+  Ranks* const together = std::exchange(ranks_, nullptr);  // a trace is not shared
+  together->run(said.size(), 1, work, [&](std::size_t from, std::size_t to, std::string_view all) {
+    for (std::size_t i = from; i < to; ++i) {
+      const std::size_t end = all.find(kEnd);
+      said[i] = all.substr(0, end);
+      all.remove_prefix(end == std::string_view::npos ? all.size() : end + 1);
+    }
+  });
+  ranks_ = together;
+  bool failed = false;
+  for (std::size_t i = 0; i < said.size() && ranks_->rank() == 0; ++i) {
+    last_ = i + 1 == said.size();
+    if (said[i].starts_with(kFailed)) {
+      complain(call_.traces[i], Error{said[i].substr(1)});
+      failed = true;
+      continue;
+    }
+    Result<report::SavedReports> saved = report::from_json(said[i]);
+    if (!saved || saved->reports.size() != 1) {
+      ranks_->give_up(
+          fmt::format("{}: what a rank said of it cannot be understood", call_.traces[i]));
+    }
+    show(std::move(saved->reports.front()));
+  }
+  return failed;
 }
 
 Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows_progress) {
@@ -153,8 +234,8 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   say_what_is_deterministic(file, check_options);
   check_options.spec = spec_ ? &*spec_ : nullptr;
   check_options.default_sets = default_sets_;
-  check_options.jobs =
-      call_.jobs != 0 ? call_.jobs : std::max(1U, std::thread::hardware_concurrency());
+  check_options.jobs = jobs();
+  check_options.spread = ranks_;
   for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
   ProgressBar bar(shows_progress);
   check::PassOptions options;
@@ -177,16 +258,19 @@ bool Checker::check_one(const std::string& file) {
   const Result<check::PassResult> result = pass_over(file, !call_.quiet);
   if (!result) {
     complain(call_.title ? call_.title(file) : file, result.error());
+    if (ranks_ != nullptr) ranks_->give_up("without the trace there is nothing to share");
     return false;
   }
-  report(file, *result);
+  show(report_on(file, *result));
   return true;
 }
 
 std::optional<report::Report> Checker::look_at(const std::string& file) {
   const Result<check::PassResult> result = pass_over(file, false);
   if (!result) return std::nullopt;
-  return report_on(file, *result);
+  report::Report report = report_on(file, *result);
+  filter(report);
+  return report;
 }
 
 /// What the spec declares. Where nobody declares anything, the begin … end of an imported trace
@@ -217,7 +301,6 @@ bool Checker::checks_only(std::span<const std::string_view> names) const {
 
 report::Report Checker::report_on(const std::string& file, const check::PassResult& result) {
   report::Report report = report::make_report(file, result);
-  if (filter_) filter_->apply(report, last_);
   report.peak_memory = peak_memory();
   if (call_.title) {
     report.trace.file = call_.title(file);
@@ -226,8 +309,12 @@ report::Report Checker::report_on(const std::string& file, const check::PassResu
   return report;
 }
 
-void Checker::report(const std::string& file, const check::PassResult& result) {
-  report::Report report = report_on(file, result);
+void Checker::filter(report::Report& report) {
+  if (filter_) filter_->apply(report, last_);
+}
+
+void Checker::show(report::Report report) {
+  filter(report);
   const std::string& name = report.trace.file;
   // On a terminal the text report has the warnings already.
   const bool seen = prints_text() && ::isatty(call_.render.stream) == 1;

@@ -13,6 +13,7 @@
 #include "check/pass.h"
 #include "check/registry.h"
 #include "cli/filter.h"
+#include "cli/ranks.h"
 #include "cli/render.h"
 #include "event/result.h"
 #include "report/filter.h"
@@ -48,8 +49,9 @@ class Checker {
   /// baseline.
   [[nodiscard]] std::optional<Error> prepare();
 
-  /// Checks the call's traces and reports, after prepare(). kClean, kFindings and so on.
-  [[nodiscard]] int run();
+  /// Checks the call's traces and reports, after prepare(). kClean, kFindings and so on. With
+  /// `ranks`, together with other processes: rank 0 reports, for the others it is kClean.
+  [[nodiscard]] int run(Ranks* ranks = nullptr);
 
   // After prepare(): what to look for.
   [[nodiscard]] bool checks_only(std::span<const std::string_view> names) const;
@@ -63,13 +65,20 @@ class Checker {
  private:
   Result<check::PassResult> pass_over(const std::string& file, bool shows_progress);
   bool check_one(const std::string& file);
+  bool check_all();
+  [[nodiscard]] unsigned jobs() const;
+  bool check_among_ranks();
+  void help_with(const std::string& file);
   void say_what_is_deterministic(const std::string& path, check::Options& options);
   report::Report report_on(const std::string& file, const check::PassResult& result);
-  void report(const std::string& file, const check::PassResult& result);
+  void filter(report::Report& report);
+  void show(report::Report report);
   Status finish();
   [[nodiscard]] bool prints_text() const;
 
   const CheckCall& call_;
+  Ranks* ranks_ = nullptr;
+  bool has_ranks_ = false;
   std::vector<const check::Registration*> checks_;
   std::optional<spec::Spec> spec_;
   std::optional<spec::DefaultSets> default_sets_;
