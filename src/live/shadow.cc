@@ -44,7 +44,7 @@ Shadow::Chunk& Shadow::make(std::size_t index) {
 }
 
 void Shadow::free_list(Entry b) {
-  lists_[b.index()].clear();
+  list(b).assign({});
   free_.push_back(b.index());
 }
 
@@ -52,7 +52,7 @@ void Shadow::read(const Cell& cell, std::vector<SitedEntry>& entries) const {
   entries.clear();
   if (!cell.a.empty()) entries.push_back({cell.a, cell.where_a});
   if (cell.b.is_list()) {
-    const std::vector<SitedEntry>& more = lists_[cell.b.index()];
+    const EntryList& more = list(cell.b);
     entries.insert(entries.end(), more.begin(), more.end());
   } else if (!cell.b.empty()) {
     entries.push_back({cell.b, cell.where_b});
@@ -71,13 +71,15 @@ void Shadow::write(std::uint64_t address, Cell& cell, std::span<const SitedEntry
   }
   if (!cell.b.is_list()) {
     if (free_.empty()) {
-      free_.push_back(lists_.size());
-      lists_.emplace_back();
+      // The lowest last: what is used together then lies together.
+      const std::size_t first = lists_.size() * kListsTogether;
+      lists_.push_back(std::make_unique<EntryList[]>(kListsTogether));
+      for (std::size_t i = kListsTogether; i-- > 0;) free_.push_back(first + i);
     }
     cell.b = Entry::list(free_.back());
     free_.pop_back();
   }
-  lists_[cell.b.index()].assign(entries.begin() + 1, entries.end());
+  list(cell.b).assign(entries.subspan(1));
 }
 
 void Shadow::forget(std::uint64_t address, unsigned mask) {

@@ -5,10 +5,11 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -110,6 +111,35 @@ struct Cell {
 };
 static_assert(sizeof(Cell) == 24);
 
+/// What of a granule's entries does not fit into its cell: in one line of the cache, as long as
+/// there are few.
+class alignas(64) EntryList {
+ public:
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] SitedEntry* begin() { return far_ == nullptr ? near_.data() : far_->data(); }
+  [[nodiscard]] SitedEntry* end() { return begin() + count_; }
+  [[nodiscard]] const SitedEntry* begin() const {
+    return far_ == nullptr ? near_.data() : far_->data();
+  }
+  [[nodiscard]] const SitedEntry* end() const { return begin() + count_; }
+  void assign(std::span<const SitedEntry> entries) {
+    if (entries.size() > near_.size()) {
+      if (far_ == nullptr) far_ = std::make_unique<std::vector<SitedEntry>>();
+      far_->assign(entries.begin(), entries.end());
+    } else {
+      far_.reset();
+      std::copy(entries.begin(), entries.end(), near_.begin());
+    }
+    count_ = entries.size();
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::array<SitedEntry, 3> near_;
+  std::unique_ptr<std::vector<SitedEntry>> far_;  // all of them, when they are more
+};
+static_assert(sizeof(EntryList) == 64);
+
 class Shadow {
  public:
   Shadow();
@@ -129,7 +159,12 @@ class Shadow {
   /// And back. `address` is in the cell's granule.
   void write(std::uint64_t address, Cell& cell, std::span<const SitedEntry> entries);
   /// The entries behind `b`, to be changed in place.
-  [[nodiscard]] std::vector<SitedEntry>& list(Entry b) { return lists_[b.index()]; }
+  [[nodiscard]] EntryList& list(Entry b) {
+    return lists_[b.index() / kListsTogether][b.index() % kListsTogether];
+  }
+  [[nodiscard]] const EntryList& list(Entry b) const {
+    return lists_[b.index() / kListsTogether][b.index() % kListsTogether];
+  }
 
   /// The cell of this address changes: clear() will find it, and version() differs.
   void touch(std::uint64_t address) {
@@ -171,7 +206,8 @@ class Shadow {
   bool good_ = true;
   std::vector<Chunk*> chunks_;
   Chunk* spare_ = nullptr;  // takes what there is no room for
-  std::deque<std::vector<SitedEntry>> lists_;
+  static constexpr std::size_t kListsTogether = 4096;
+  std::vector<std::unique_ptr<EntryList[]>> lists_;
   std::vector<std::size_t> free_;
   std::vector<SitedEntry> scratch_;
 };

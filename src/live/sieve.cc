@@ -294,7 +294,7 @@ bool Sieve::update_quietly(Thread& thread, std::uint64_t address, Cell& cell, un
   };
   if (!cell.a.empty() && !take(cell.a, cell.where_a)) return false;
   if (cell.b.is_list()) {
-    const std::vector<SitedEntry>& more = shadow_.list(cell.b);
+    const EntryList& more = shadow_.list(cell.b);
     if (more.size() >= kMost) return false;
     for (const SitedEntry& each : more) {
       if (!take(each.entry, each.where)) return false;
