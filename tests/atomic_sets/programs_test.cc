@@ -25,6 +25,7 @@ struct Case {
   std::string_view location;   // that a finding must be about
   std::string_view unit;       // and the function that is a unit in it
   std::string_view spec = "";  // without it, the defaults and what the program says itself
+  bool collection = false;     // can be driven by random calls
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& one) {
@@ -50,7 +51,11 @@ constexpr Case kCases[] = {
     {"ping_pong", "Table::ball_", "Table::play"},
     {"shop", "std::vector", "Customer::buy", "[units]\nwork = [\"Customer::buy\"]\n"},
     {"suns_account", "Bank::balance_", "Bank::update"},
-    {"vector_copy", "Vector::size_", "Vector::Vector"},
+    {"vector_copy", "Vector::size_", "Vector::Vector", "", true},
+    {"synchronized_list", "std::vector", "SynchronizedList::add_all", "", true},
+    {"array_queue", "ArrayQueue::count_", "ArrayQueue::add_all", "", true},
+    {"linked_queue", "LinkedQueue::last_", "LinkedQueue::add_all", "", true},
+    {"delay_queue", "DelayQueue::size_", "DelayQueue::drain_to", "", true},
     {"web_server", "Server::finishing_", "Server::serve"},
 };
 
@@ -99,6 +104,51 @@ TEST_P(AtomicSetsProgram, HasItsBugAndItsTwinHasNot) {
     const Outcome fixed = check(record);
     EXPECT_EQ(fixed.code, 0) << record << '\n' << fixed.out << fixed.err;
   }
+  if (!GetParam().collection) return;
+  EXPECT_EQ(check("syndrome record -q -o run.syn --noise=1 -- ./program small").code, 1);
+  for (const char* const record :
+       {"syndrome record -q -o run.syn -- ./program small fixed",
+        "syndrome record -q -o run.syn --noise=2 -- ./program small fixed"}) {
+    const Outcome fixed = check(record);
+    EXPECT_EQ(fixed.code, 0) << record << '\n' << fixed.out << fixed.err;
+  }
+}
+
+TEST(AtomicSetsNoise, FindsWhatIsRareAndSaysItsSeed) {
+  const Shell shell;
+  const std::string source =
+      (source_directory() / "bench/programs/atomic_sets/vector_copy.cc").string();
+  ASSERT_EQ(shell.run("syndrome c++ -std=c++20 -g -O1 -pthread '" + source + "' -o program").code,
+            0);
+  bool found = false;
+  for (int seed = 1; seed <= 20 && !found; ++seed) {
+    const Outcome outcome =
+        shell.run("syndrome run -q --check atomic-sets --noise=" + std::to_string(seed) +
+                  " -- ./program small");
+    EXPECT_THAT(outcome.code, testing::AnyOf(0, 66)) << outcome.err;
+    found = outcome.code == 66;
+  }
+  EXPECT_TRUE(found);
+
+  // The seed is in the trace and in all that is said of it.
+  const Outcome recorded = shell.run("syndrome record -o run.syn --noise=4711 -- ./program free");
+  EXPECT_EQ(recorded.code, 0);
+  EXPECT_THAT(recorded.err, HasSubstr("--noise=4711"));
+  EXPECT_THAT(shell.run("syndrome trace info run.syn").out, HasSubstr("seed 4711"));
+  EXPECT_THAT(shell.run("syndrome check --check races run.syn").out, HasSubstr("--noise=4711"));
+  for (const char* const options : {"--check atomic-sets", "--check races"}) {  // after, and live
+    const Outcome told = shell.run("syndrome run --format json --noise=18446744073709551615 " +
+                                   std::string(options) + " -- ./program fixed");
+    EXPECT_EQ(json::parse(told.err)["trace"]["noise"], 18446744073709551615U) << told.err;
+  }
+  const Outcome drawn = shell.run("syndrome run --check races --noise -- ./program fixed");
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_THAT(drawn.err, testing::ContainsRegex("noise of seed [0-9]+"));
+  EXPECT_THAT(shell.run("syndrome run --check races -- ./program fixed").err,
+              testing::Not(HasSubstr("noise")));
+  const Outcome wrong = shell.run("syndrome record -o run.syn --noise=12x -- ./program");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("12x"));
 }
 
 INSTANTIATE_TEST_SUITE_P(ICSE08, AtomicSetsProgram, testing::ValuesIn(kCases),

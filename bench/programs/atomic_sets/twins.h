@@ -1,7 +1,7 @@
 // What the programs of this folder share. Each re-creates a program that Hammer, Dolby, Vaziri and
 // Tip tried their analysis on (ICSE 2008), from what is known of it and its bug: run without
-// arguments it has the bug, and the schedule in which it shows is forced; as `PROGRAM fixed` it
-// does the same without the bug, under whatever schedule comes.
+// arguments it has the bug, and the schedule in which it shows is forced; as `PROGRAM free` it has
+// the bug and runs as it comes, as `PROGRAM fixed` it does the same without the bug.
 //
 // Turns are bytes through a pipe: nothing that a tool sees.
 
@@ -17,7 +17,7 @@
 namespace twins {
 
 struct State {
-  bool fixed = false;
+  bool forced = false;
   int go[2] = {};    // from the one who is interrupted
   int back[2] = {};  // and to it
 };
@@ -30,9 +30,9 @@ SYNDROME_NO_PROBES inline State& state() {
 /// At the begin of main.
 SYNDROME_NO_PROBES inline bool start(int argc, char** argv) {
   State& own = state();
-  own.fixed = argc > 1 && std::strcmp(argv[1], "fixed") == 0;
+  own.forced = argc < 2;
   if (pipe(own.go) != 0 || pipe(own.back) != 0) std::abort();
-  return own.fixed;
+  return argc > 1 && std::strcmp(argv[argc - 1], "fixed") == 0;
 }
 
 /// In the middle of what ought to be one: the first time, another thread's interrupting() runs
@@ -40,7 +40,7 @@ SYNDROME_NO_PROBES inline bool start(int argc, char** argv) {
 SYNDROME_NO_PROBES inline void interrupted() {
   State& own = state();
   static thread_local bool once = false;
-  if (own.fixed || once) return;
+  if (!own.forced || once) return;
   once = true;
   char byte = 0;
   if (write(own.go[1], "g", 1) != 1 || read(own.back[0], &byte, 1) != 1) std::abort();
@@ -49,10 +49,10 @@ SYNDROME_NO_PROBES inline void interrupted() {
 /// Begins and ends what comes in between.
 SYNDROME_NO_PROBES inline void wait_for_turn() {
   char byte = 0;
-  if (!state().fixed && read(state().go[0], &byte, 1) != 1) std::abort();
+  if (state().forced && read(state().go[0], &byte, 1) != 1) std::abort();
 }
 SYNDROME_NO_PROBES inline void turn_over() {
-  if (!state().fixed && write(state().back[1], "b", 1) != 1) std::abort();
+  if (state().forced && write(state().back[1], "b", 1) != 1) std::abort();
 }
 
 }  // namespace twins

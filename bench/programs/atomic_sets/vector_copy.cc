@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "twins.h"
+#include "calls.h"
 
 class Vector {
  public:
@@ -27,6 +27,16 @@ class Vector {
     size_ = 0;
     cleared_ = cleared_ + 1;
   }
+  void add(int value) {
+    const std::lock_guard guard(mutex_);
+    if (size_ == kMost) return;
+    values_[size_] = value;
+    ++size_;
+  }
+  int last() {
+    const std::lock_guard guard(mutex_);
+    return size_ == 0 ? 0 : values_[size_ - 1];
+  }
 
  private:
   void copy_to(Vector& to, int count) {
@@ -44,6 +54,20 @@ class Vector {
 int main(int argc, char** argv) {
   const bool fixed = twins::start(argc, argv);
   Vector vector;
+  const twins::Load load = twins::load(argc, argv);
+  if (load.threads != 0) {
+    twins::random_calls(load, [&](twins::Random& random) {
+      switch (random.below(6)) {
+        case 0:
+        case 1: vector.add(random.below(100)); break;
+        case 2: vector.clear(); break;
+        case 3: (void)vector.size(); break;
+        case 4: (void)vector.last(); break;
+        default: const Vector copy(vector, fixed); break;
+      }
+    });
+    return 0;
+  }
   std::thread copier([&] { const Vector copy(vector, fixed); });
   twins::wait_for_turn();
   vector.clear();
