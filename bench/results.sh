@@ -1,13 +1,15 @@
 #!/bin/sh
 # `make results`: the papers' tables beside ours, into docs/results.md, a section for each paper.
 #
-# ONLY has the sections to write anew (aerodrome singletrack), BUILD is the build directory, OUT the
-# file. EVENTS is the length of the longest AeroDrome trace, SIZE that of the SingleTrack programs.
+# ONLY has the sections to write anew (aerodrome singletrack atomic-sets predictive
+# enforce), BUILD is the build
+# directory, OUT the file. EVENTS is the length of the longest AeroDrome trace, SIZE that of the
+# SingleTrack programs; RUNS is how often the bugs of the atomic-sets programs are looked for.
 set -eu
 cd "$(dirname "$0")/.."
 bin=${BUILD:-build}/bin
 out=${OUT:-docs/results.md}
-for section in ${ONLY:-aerodrome singletrack}; do
+for section in ${ONLY:-aerodrome singletrack atomic-sets predictive enforce}; do
   case $section in
     aerodrome) "$bin/bench_results" "$bin" "$out" "${EVENTS:-10000000}" "${ROUNDS:-3}" ;;
     predictive)
@@ -16,6 +18,11 @@ for section in ${ONLY:-aerodrome singletrack}; do
     singletrack)
       "$bin/bench_singletrack" "$bin" bench/programs/singletrack "$out" "${SIZE:-medium}" \
         "${ROUNDS:-3}" ;;
-    *) echo "results.sh: no section $section: aerodrome or singletrack" >&2; exit 2 ;;
+    atomic-sets)
+      "$bin/bench_atomic_sets" "$bin" bench/programs/atomic_sets "$out" full "${ROUNDS:-3}" \
+        "${RUNS:-100}" ;;
+    enforce)
+      "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-100}" "${ROUNDS:-5}" ;;
+    *) echo "results.sh: no section $section: aerodrome, singletrack, atomic-sets, predictive or enforce" >&2; exit 2 ;;
   esac
 done
