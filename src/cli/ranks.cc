@@ -62,7 +62,9 @@ Result<std::unique_ptr<Ranks>> Ranks::join() {
   return std::unique_ptr<Ranks>(new Ranks(module, rank, size));
 }
 
+/// MPI would spin until rank 0 is done; so the others wait for a last word before they end it.
 Ranks::~Ranks() {
+  (void)tell({});
   module_.end();
 }
 

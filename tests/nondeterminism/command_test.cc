@@ -120,7 +120,7 @@ class NondeterminismRanks : public NondeterminismCommand {
 
 TEST_F(NondeterminismRanks, FindTheSame) {
   (void)shell_.run(
-      "syndrome trace generate --events 5000 --threads 4 --variables 50 --locks 5 -o g.std");
+      "syndrome trace generate --events 2000 --threads 4 --variables 50 --locks 5 -o g.std");
   (void)check("--all --format json -o one.json g.std");
   const json expected = json::parse(shell_.read("one.json"))["checks"][0];
   ASSERT_GT(expected["findings"].size(), 10U);
