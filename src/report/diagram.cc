@@ -9,7 +9,7 @@
 
 #include "report/canvas.h"
 #include "report/cells.h"
-#include "report/details.h"
+#include "report/story.h"
 #include "report/reordering.h"
 #include "report/words.h"
 
@@ -45,23 +45,10 @@ struct Row {
 
 std::vector<Row> rows_of(const Finding& finding) {
   std::vector<Row> rows;
-  for (const Site& site : finding.sites) {
-    const bool begins = site.op == EventKind::kBegin && finding.block_at(site.event) != nullptr;
-    rows.push_back({site.event, clean(site.thread), site.op, clean(site.target),
-                    clean(short_text(own_place(site))), begins ? site.event : site.block});
+  for (const Step& step : steps_of(finding)) {
+    rows.push_back({step.event, clean(step.thread()), step.op(), clean(step.target()),
+                    clean(short_text(step.place())), step.within});
   }
-  for (const Block& block : finding.blocks) {
-    const std::string thread = clean(block.thread);
-    const std::string label = clean(function_words(block.label));
-    if (finding.site_at(block.begin) == nullptr) {
-      rows.push_back({block.begin, thread, EventKind::kBegin, label, clean(short_text(block.place)),
-                      block.begin});
-    }
-    if (block.end != 0 && finding.site_at(block.end) == nullptr) {
-      rows.push_back({block.end, thread, EventKind::kEnd, label, "", block.begin});
-    }
-  }
-  std::ranges::sort(rows, {}, &Row::event);
   return rows;
 }
 

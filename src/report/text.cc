@@ -14,14 +14,14 @@
 #include "report/diagram.h"
 #include "report/paint.h"
 #include "report/pattern_words.h"
+#include "report/story.h"
 #include "report/words.h"
 
 namespace syndrome::report {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kIndent = 3;      // of what belongs to a finding
-constexpr std::size_t kToldEdges = 12;  // edges that are explained in words
+constexpr std::size_t kIndent = 3;  // of what belongs to a finding
 constexpr std::size_t kNamedInHeadline = 3;
 constexpr std::size_t kListAround = 14;  // columns around the list in `   atomic = […]`
 
@@ -31,18 +31,6 @@ std::string capital(std::string_view word) {
     result[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(result[0])));
   }
   return result;
-}
-
-/// As a shell reads it.
-std::string quoted(std::string_view file) {
-  const bool plain = !file.empty() && std::ranges::all_of(file, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./+,:=@%").find(c) != std::string_view::npos;
-  });
-  if (plain) return std::string(file);
-  std::string result = "'";
-  for (const char c : file) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
 }
 
 std::string duration(double seconds) {
@@ -67,6 +55,11 @@ class Writer {
     }
     if (options_.stats) write_stats();
     return std::move(out_);
+  }
+
+  std::string write(const Finding& finding, std::size_t number) {
+    write_finding(finding, number);
+    return out_.substr(1);  // without the empty line that keeps it from what comes before
   }
 
  private:
@@ -325,34 +318,13 @@ class Writer {
   void write_finding(const Finding& finding, std::size_t number) {
     line("");
     write_headline(finding, number);
-    const bool race = finding.rule == "race" && finding.events.size() == 2;
-    const bool inside = finding.rule == "conflict-in-block" && finding.events.size() == 2;
-    const bool pattern = is_pattern(finding);
-    if (finding.cycle.empty() && !race && !inside && !pattern) {
-      paragraph(clean(finding.message), kIndent);
-    }
+    const Explanation explanation = explain(finding);
+    if (explanation.empty()) paragraph(clean(finding.message), kIndent);
     line("");
     for (const std::string& each : draw(finding, kColumns - kIndent, paint_)) {
       line(each.empty() ? "" : std::string(kIndent, ' ') + each);
     }
-    if (!finding.cycle.empty()) write_explanation(finding);
-    if (race) {
-      line("");
-      paragraph(clean(fmt::format("{}. Nothing orders the two: in another run they may come the "
-                                  "other way round, or at the same time.",
-                                  race_words(finding))),
-                kIndent);
-    }
-    if (inside) {
-      line("");
-      paragraph(clean(conflict_words(finding)), kIndent);
-    }
-    if (pattern) {
-      line("");
-      paragraph(clean(fmt::format("{}. {} (Pattern {}, atomic set {}.)", pattern_words(finding),
-                                  pattern_meaning(finding), finding.pattern, finding.set)),
-                kIndent);
-    }
+    write_explanation(finding, explanation);
     const std::vector<std::string> shown =
         details(report_, finding, {kColumns - kIndent, options_.frames}, paint_);
     if (!shown.empty()) line("");
@@ -363,62 +335,29 @@ class Writer {
   }
 
   void write_headline(const Finding& finding, std::size_t number) {
-    const Block* block = finding.block_at(finding.block);
     const std::string head = fmt::format("{:<{}}", fmt::format("{}.", number), kIndent);
-    std::string what = clean(finding.rule);
-    std::string where = fmt::format("event {}", finding.event);
-    if (finding.rule == "race" && finding.events.size() == 2) {
-      what = clean(race_headline(finding));
-      where = fmt::format("events {} and {}", finding.events[0], finding.events[1]);
-    }
-    if (is_pattern(finding)) {
-      what = clean(pattern_headline(finding));
-      where = fmt::format("pattern {}, event {}", finding.pattern, finding.event);
-    }
-    if (block != nullptr) {
-      what = clean(block->label.empty() ? block_words(finding, *block)
-                                        : function_words(block->label)) +
-             fmt::format(" is not {}", property_of(finding));
-      where = thread_words(clean(block->thread));
-      where += block->place.known() ? ", " + clean(short_text(block->place))
-                                    : fmt::format(", event {}", block->begin);
-    }
-    if (finding.count > 1) where += fmt::format(", seen {} times", grouped(finding.count));
-    if (finding.certainty != check::Certainty::kObserved) {
-      where += fmt::format(", {}", name_of(finding.certainty));
-    }
+    std::string what = clean(headline_of(finding));
+    std::string where = clean(whereabouts(finding));
     const std::size_t room = kColumns - width(head);
     where = fit(where, room / 2);
     what = fit(what, room - width(where) - 4);
     line(paint_(Style::kBad, head + what) + "  " + paint_(Style::kFaint, "(" + where + ")"));
   }
 
-  void write_explanation(const Finding& finding) {
+  void write_explanation(const Finding& finding, const Explanation& explanation) {
+    if (explanation.empty()) return;
     line("");
-    const std::size_t told = std::min(finding.cycle.size(), kToldEdges);
     const std::size_t margin = 3;
-    for (std::size_t i = 0; i < told; ++i) {
-      const Site* from = finding.site_at(finding.cycle[i].from);
-      const Site* to = finding.site_at(finding.cycle[i].to);
-      if (from == nullptr || to == nullptr) continue;
-      item(letter(i), Style::kBad,
-           clean(fmt::format("{} must come before {}: {}.", transaction_words(finding, *from),
-                             transaction_words(finding, *to), edge_words(*from, *to))),
-           margin);
+    for (std::size_t i = 0; i < explanation.edges.size(); ++i) {
+      if (explanation.edges[i].empty()) continue;
+      item(letter(i), Style::kBad, clean(explanation.edges[i]), margin);
     }
-    if (told < finding.cycle.size()) {
+    if (explanation.edges.size() < finding.cycle.size()) {
       paragraph(fmt::format("… and {} (--format json has them all)",
-                            many(finding.cycle.size() - told, "more edge")),
+                            many(finding.cycle.size() - explanation.edges.size(), "more edge")),
                 kIndent + margin);
     }
-    const Block* block = finding.block_at(finding.block);
-    const std::string name =
-        block == nullptr ? std::string("the block") : block_words(finding, *block);
-    const std::string_view both = finding.cycle.size() == 2 ? "both" : "all of them";
-    paragraph(clean(fmt::format("No order of whole blocks does {}: {} would have to come before "
-                                "itself.",
-                                both, name)),
-              kIndent);
+    paragraph(clean(explanation.conclusion), kIndent);
   }
 
   /// `detailed`: the locks were told already.
@@ -430,18 +369,14 @@ class Writer {
     }
     const std::string fix = usual_fix(finding);
     if (!fix.empty()) item("Usual fix", Style::kStrong, clean(fix), kMargin);
-    if (report_.trace.kept && report_.trace.file != "-") {
-      command("Look closer",
-              fmt::format("syndrome trace cat --number --around {} {}", finding.event,
-                          clean(quoted(report_.trace.file))),
-              kMargin);
-    }
+    const std::string closer = closer_command(report_.trace, finding);
+    if (!closer.empty()) command("Look closer", clean(closer), kMargin);
   }
 
   /// What a reader may take the verdict for, and must not.
   void write_limits(const CheckReport& entry) {
     line("");
-    const std::string file = clean(quoted(report_.trace.file));
+    const std::string file = clean(shell_word(report_.trace.file));
     if (entry.verdict == check::Verdict::kViolated) {
       if (!report_.trace.kept) {
         paragraph("To look closer or check again, keep the trace: syndrome run -o run.syn …", 0,
@@ -534,8 +469,9 @@ class Writer {
     }
     line("");
     // A trace that is not kept is called by its program's command line.
-    line(fmt::format("   syndrome {} --spec blocks.toml {}", kept ? "check" : "run",
-                     kept ? clean(quoted(report_.trace.file)) : "-- " + clean(report_.trace.file)));
+    line(fmt::format(
+        "   syndrome {} --spec blocks.toml {}", kept ? "check" : "run",
+        kept ? clean(shell_word(report_.trace.file)) : "-- " + clean(report_.trace.file)));
     line("");
     paragraph(
         "or put SYNDROME_ATOMIC (from <syndrome/syndrome.h>) before a function or into a "
@@ -574,6 +510,11 @@ class Writer {
 };
 
 }  // namespace
+
+std::string finding_text(const Report& report, const Finding& finding, std::size_t number,
+                         const TextOptions& options) {
+  return Writer(report, options).write(finding, number);
+}
 
 std::string to_text(const Report& report, const TextOptions& options) {
   return Writer(report, options).write();

@@ -17,4 +17,8 @@ struct TextOptions {
 
 [[nodiscard]] std::string to_text(const Report& report, const TextOptions& options);
 
+/// One finding as it stands in to_text(), under that number.
+[[nodiscard]] std::string finding_text(const Report& report, const Finding& finding,
+                                       std::size_t number, const TextOptions& options);
+
 }  // namespace syndrome::report
