@@ -6,7 +6,7 @@ SYNDROME = build/bin/syndrome
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything demo test soak test-tsan test-real fuzz bench bench-capture bench-live results format lint \
+.PHONY: help deps build everything demo test soak test-tsan test-real web test-web pictures fuzz bench bench-capture bench-live results format lint \
 	sanitize install package clean
 
 help:  ## this list
@@ -43,6 +43,17 @@ test-tsan: everything  ## races beside ThreadSanitizer: each program 20 times bo
 test-real: build  ## real programs from Debian's sources, plain, under TSan and recorded (PROGRAMS=… ROUNDS=3)
 	@scripts/deps lint real
 	@tests/real/real --rounds $(or $(ROUNDS),3) $(PROGRAMS)
+
+web:  ## the page of --format html, from web/src into web/dist, which is kept (needs Node 20.19)
+	@cd web && npm ci && npm run build
+
+test-web: build  ## the page in a browser, with screenshots in build/web-pictures
+	@scripts/deps web
+	@scripts/test-web $(SYNDROME) build/web-pictures
+
+pictures: build  ## the screenshots of docs/pictures, made again
+	@scripts/deps web
+	@cd web && npm ci --silent && SYNDROME=../$(SYNDROME) node pictures.mjs
 
 fuzz: everything  ## hundreds of thousands of random traces: every check against its oracle
 	@for fuzzer in build/bin/*_fuzz; do echo "$$fuzzer"; $$fuzzer $(COUNT) $(SEED) || exit 1; done

@@ -1,20 +1,36 @@
 #include "cli/render.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "cli/io.h"
+#include "report/html.h"
 #include "report/json.h"
+#include "report/junit.h"
+#include "report/sarif.h"
 #include "report/text.h"
 #include "spec/nearest.h"
 
 namespace syndrome::cli {
+namespace {
+
+constexpr std::array<std::string_view, 5> kFormats = {"text", "json", "sarif", "junit", "html"};
+
+}  // namespace
+
+std::string format_names(std::string_view between) {
+  return fmt::format("{}", fmt::join(kFormats, between));
+}
 
 void add_render_options(CLI::App& command, RenderOptions& options, const std::string& output) {
-  command.add_option("--format", options.format, "How to report: text or json")
+  command.add_option("--format", options.format, "How to report: " + format_names(", "))
       ->type_name("FORMAT")
       ->capture_default_str();
   command
@@ -38,17 +54,22 @@ void add_render_options(CLI::App& command, RenderOptions& options, const std::st
 }
 
 Status check_format(const RenderOptions& options) {
-  static const std::vector<std::string_view> kFormats = {"text", "json"};
   if (std::ranges::find(kFormats, options.format) != kFormats.end()) return {};
-  const std::string_view close = spec::nearest(options.format, kFormats);
-  return Error{fmt::format("--format: this version cannot report as '{}'{}; it has: text, json",
-                           options.format,
-                           close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close))};
+  const std::string_view close = spec::nearest(options.format, {kFormats.begin(), kFormats.end()});
+  return Error{fmt::format(
+      "--format: this version cannot report as '{}'{}; it has: {}", options.format,
+      close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close), format_names(", "))};
 }
 
 std::string render(std::span<const report::Report> reports, bool array,
                    const RenderOptions& options) {
   if (options.format == "json") return report::to_json(reports, array, {options.stats});
+  if (options.format == "junit") return report::to_junit(reports);
+  if (options.format == "html") return report::to_html(reports);
+  if (options.format == "sarif") {
+    std::error_code error;
+    return report::to_sarif(reports, {std::filesystem::current_path(error).string()});
+  }
   const bool to_stream = options.output.empty() || options.output == "-";
   report::TextOptions text;
   text.colour =

@@ -26,6 +26,9 @@ struct RenderOptions {
 void add_render_options(CLI::App& command, RenderOptions& options,
                         const std::string& output = "-o,--output");
 
+/// The formats that this version has.
+[[nodiscard]] std::string format_names(std::string_view between);
+
 /// An error that lists the formats, for one that this version does not have.
 [[nodiscard]] Status check_format(const RenderOptions& options);
 

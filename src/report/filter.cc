@@ -94,18 +94,21 @@ std::size_t Filter::suppressor(const Finding& finding) {
 void Filter::apply(CheckReport& entry, bool last) {
   std::map<std::size_t, std::uint64_t> suppressed;  // by suppression
   const std::size_t before = entry.findings.size();
-  std::erase_if(entry.findings, [&](const Finding& finding) {
-    if (!options_.suppressions.empty()) {
-      if (const std::size_t i = suppressor(finding); i != kNone) {
-        ++suppressed[i];
-        return true;
-      }
+  std::vector<Finding> left;
+  for (Finding& finding : entry.findings) {
+    const std::size_t by = options_.suppressions.empty() ? kNone : suppressor(finding);
+    if (by != kNone) {
+      ++suppressed[by];
+      entry.left_out.push_back({std::move(finding), options_.suppressions[by].line});
+    } else if (known_.contains(finding.fingerprint)) {
+      seen_.insert(finding.fingerprint);
+      ++entry.known;
+      entry.left_out.push_back({std::move(finding), 0});
+    } else {
+      left.push_back(std::move(finding));
     }
-    if (!known_.contains(finding.fingerprint)) return false;
-    seen_.insert(finding.fingerprint);
-    ++entry.known;
-    return true;
-  });
+  }
+  entry.findings = std::move(left);
   for (const auto& [i, findings] : suppressed) {
     const spec::Suppression& one = options_.suppressions[i];
     entry.suppressed.push_back({one.line, one.text, findings});

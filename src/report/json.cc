@@ -1,6 +1,13 @@
 #include "report/json.h"
 
 #include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "check/registry.h"
+#include "report/advice.h"
+#include "report/details.h"
+#include "report/story.h"
+#include "report/words.h"
 
 namespace syndrome::report {
 namespace {
@@ -118,6 +125,67 @@ Json json_of(const Finding& finding) {
   return object;
 }
 
+/// Each stack once.
+class Stacks {
+ public:
+  /// Puts an index in the place of the object's stack.
+  void take(Json& object) {
+    const auto stack = object.find("stack");
+    if (stack == object.end()) return;
+    const auto [known, is_new] =
+        index_.try_emplace(stack->dump(-1, ' ', false, Json::error_handler_t::replace), size());
+    if (is_new) table_.push_back(std::move(*stack));
+    *stack = known->second;
+  }
+  [[nodiscard]] std::size_t size() const { return index_.size(); }
+  [[nodiscard]] Json table() { return std::move(table_); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> index_;
+  Json table_ = Json::array();
+};
+
+void mark_library(Json& object, const Stack& stack) {
+  for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+    if (of_library(stack.frames[i])) object["stack"][i]["library"] = true;
+  }
+}
+
+/// What the page says of a finding.
+void adorn(Json& object, const Finding& finding, const Trace& trace, Stacks& stacks) {
+  object["headline"] = headline_of(finding);
+  const Explanation explanation = explain(finding);
+  object["edges"] = explanation.edges;
+  object["conclusion"] = explanation.empty() ? finding.message : explanation.conclusion;
+  object["fix"] = usual_fix(finding);
+  object["command"] = closer_command(trace, finding);
+  for (std::size_t i = 0; i < finding.sites.size(); ++i) {
+    const Site& site = finding.sites[i];
+    Json& shown = object["sites"][i];
+    shown["says"] = says(site.op, site.target);
+    if (const Place& own = own_place(site); own != site.place) put(shown["own"], own);
+    mark_library(shown, site.stack);
+    stacks.take(shown);
+  }
+  for (std::size_t i = 0; i < finding.blocks.size(); ++i) {
+    object["blocks"][i]["name"] = block_words(finding, finding.blocks[i]);
+  }
+  for (std::size_t i = 0; i < finding.threads.size(); ++i) {
+    mark_library(object["threads"][i], finding.threads[i].stack);
+    stacks.take(object["threads"][i]);
+  }
+}
+
+Json rules() {
+  Json object = Json::object();
+  for (const check::Registration& check : check::registry()) {
+    for (const check::Rule& rule : check.rules) {
+      object[std::string(rule.name)] = {{"summary", rule.summary}, {"help", rule.help}};
+    }
+  }
+  return object;
+}
+
 Json json_of(const CheckReport& entry, const JsonOptions& options) {
   Json object = {{"check", entry.check}};
   if (!entry.engine.empty()) object["engine"] = entry.engine;
@@ -131,6 +199,13 @@ Json json_of(const CheckReport& entry, const JsonOptions& options) {
     for (const Suppressed& one : entry.suppressed) {
       suppressed.push_back(
           {{"line", one.line}, {"suppression", one.text}, {"findings", one.findings}});
+    }
+  }
+  if (!entry.left_out.empty()) {
+    Json& left_out = object["left_out"] = Json::array();
+    for (const LeftOut& one : entry.left_out) {
+      Json& finding = left_out.emplace_back(json_of(one.finding));
+      if (one.line != 0) finding["suppressed_by"] = one.line;
     }
   }
   if (entry.gone || entry.known != 0) {
@@ -172,6 +247,20 @@ Json json_of(const Report& report, const JsonOptions& options) {
   if (options.stats) {
     object["stats"] = {{"seconds", report.seconds}, {"peak_memory", report.peak_memory}};
   }
+  if (!options.page) return object;
+  Stacks stacks;
+  for (std::size_t i = 0; i < report.checks.size(); ++i) {
+    const CheckReport& entry = report.checks[i];
+    Json& shown = object["checks"][i];
+    for (std::size_t k = 0; k < entry.findings.size(); ++k) {
+      adorn(shown["findings"][k], entry.findings[k], report.trace, stacks);
+    }
+    for (std::size_t k = 0; k < entry.left_out.size(); ++k) {
+      adorn(shown["left_out"][k], entry.left_out[k].finding, report.trace, stacks);
+    }
+  }
+  object["stacks"] = stacks.table();
+  object["rules"] = rules();
   return object;
 }
 
@@ -186,7 +275,8 @@ std::string to_json(std::span<const Report> reports, bool array, const JsonOptio
     assert(reports.size() == 1);
     document = json_of(reports.front(), options);
   }
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const int indent = options.page ? -1 : 2;
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace syndrome::report

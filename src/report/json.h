@@ -15,6 +15,9 @@ namespace syndrome::report {
 
 struct JsonOptions {
   bool stats = false;  // with what --stats measures
+  /// For web/: on one line, with what it shows beside the findings themselves (words, fixes,
+  /// commands), and each stack once, in a table `stacks`, where sites refer to it by index.
+  bool page = false;
 };
 
 /// One report as an object; several as an array of them. Ends with a newline. Bytes that are not

@@ -321,6 +321,12 @@ CheckReport read_check(Reader& reader, const Json& object, const std::string& pa
     one.findings = reader.number(value, "findings", here);
     entry.suppressed.push_back(std::move(one));
   });
+  reader.list(object, "left_out", path, false, [&](const Json& value, const std::string& here) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    Finding finding = read_finding(reader, value, here);
+    const std::uint64_t line = reader.number(value, "suppressed_by", here, false, kMost);
+    entry.left_out.push_back({std::move(finding), static_cast<std::uint32_t>(line)});
+  });
   if (const Json* baseline = reader.member(object, "baseline", path, false)) {
     entry.known = reader.number(*baseline, "known", path + ".baseline");
     if (reader.member(*baseline, "gone", path + ".baseline", false) != nullptr) {

@@ -115,6 +115,12 @@ struct Suppressed {
   friend bool operator==(const Suppressed&, const Suppressed&) = default;
 };
 
+/// A finding that is kept out of a report.
+struct LeftOut {
+  Finding finding;
+  std::uint32_t line = 0;  // of the suppression; 0: the baseline has it
+};
+
 struct CheckReport {
   std::string check;
   std::string engine;
@@ -123,6 +129,7 @@ struct CheckReport {
   std::vector<Finding> findings;
   bool complete = true;  // false: there may be more than `findings`, as `notes` says
   // What report/filter.h has taken out of `findings`.
+  std::vector<LeftOut> left_out;
   std::vector<Suppressed> suppressed;  // ascending by line
   std::uint64_t known = 0;             // findings that the baseline has, too
   std::optional<std::uint64_t> gone;   // findings of the baseline that are not there any more

@@ -1,0 +1,297 @@
+// The page in a real browser: Debian's chromium, without a screen, through playwright-core.
+//
+//   SYNDROME=path/to/syndrome OUT=folder-for-pictures node --test test/
+//
+// `make test-web` installs what this needs and runs it.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const project = resolve(import.meta.dirname, "../..");
+const syndrome = resolve(process.env.SYNDROME ?? join(project, "build/bin/syndrome"));
+const pictures = resolve(process.env.OUT ?? join(project, "build/web-pictures"));
+const work = mkdtempSync(join(tmpdir(), "syndrome-web-"));
+let browser;
+
+before(async () => {
+  mkdirSync(pictures, { recursive: true });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** Runs syndrome in the project; findings are no failure. */
+function run(...args) {
+  try {
+    return execFileSync(syndrome, args, { cwd: project, encoding: "utf8", maxBuffer: 1 << 30 });
+  } catch (error) {
+    if (error.status !== 1) throw error;
+    return error.stdout;
+  }
+}
+
+/** A page from findings in the JSON of contract.md. */
+function pageOf(name, reports) {
+  const json = join(work, `${name}.json`);
+  const html = join(work, `${name}.html`);
+  writeFileSync(json, JSON.stringify(reports));
+  run("report", json, "--format", "html", "-o", html);
+  return html;
+}
+
+/** Opens a file. Whatever the page asks the network for, and whatever goes wrong in it, is an error. */
+async function open(file, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith("file:") && !request.url().startsWith("data:")) wrong.push(request.url());
+  });
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") wrong.push(message.text());
+  });
+  page.on("dialog", (dialog) => {
+    wrong.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  const began = performance.now();
+  await page.goto(`file://${file}`);
+  await page.locator(".detail h2, .nothing").first().waitFor({ state: "attached" });
+  page.took = performance.now() - began;
+  page.wrong = wrong;
+  return page;
+}
+
+const rows = (page) => page.locator(".list [role=option]");
+const heading = (page) => page.locator(".detail h2").innerText();
+
+function bank() {
+  return JSON.parse(run("check", "--check", "atomicity,races,atomic-sets", "--format", "json", "--stats", "examples/bank.std"));
+}
+
+test("a finding of the example: the picture, the words, the source", async () => {
+  const page = await open(pageOf("bank", bank()));
+  assert.equal(await heading(page), "Account::transfer is not atomic");
+  const names = await page.locator(".lane-name").allInnerTexts();
+  assert.equal(names.length, 2, "a lane for each thread");
+  assert.equal(await page.locator(".arrow.cycle").count(), 2);
+  // Time runs downwards, whichever lane an event is in.
+  const tops = await page.locator(".lanes [data-event]").evaluateAll((all) =>
+    all.map((each) => [Number(each.dataset.event), each.getBoundingClientRect().top]),
+  );
+  assert.ok(tops.length >= 3);
+  for (let i = 1; i < tops.length; i++) {
+    assert.ok(tops[i][0] > tops[i - 1][0] && tops[i][1] > tops[i - 1][1], JSON.stringify(tops));
+  }
+  assert.match(await page.locator(".conclusion").innerText(), /would have to come before itself/);
+  assert.match(await page.locator(".fix").innerText(), /Hold/);
+  assert.match(await page.locator(".command code").innerText(), /^syndrome trace cat --number --around \d+ examples\/bank.std$/);
+  assert.ok((await page.locator(".card .source .here").count()) > 0, "source lines");
+  await page.screenshot({ path: join(pictures, "bank-light.png"), fullPage: true });
+  await page.locator(".pictures").screenshot({ path: join(pictures, "bank-picture.png") });
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("following an arrow leads to the event that it points to", async () => {
+  const page = await open(pageOf("bank", bank()));
+  const to = bank().checks[0].findings[0].cycle[0].to;
+  await page.locator('[data-arrow="A"] circle').click();
+  assert.equal(await page.locator(".event.selected").getAttribute("data-event"), String(to));
+  assert.equal(await page.locator(".edges li.chosen .letter").innerText(), "A");
+  await page.locator('[aria-label="follow arrow B"]').focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator(".edges li.chosen .letter").innerText(), "B");
+  // An event leads to its source.
+  await page.locator(".lanes [data-event]").first().click();
+  assert.equal(await page.locator(".card.selected").count(), 1);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("filters and the keyboard", async () => {
+  const page = await open(pageOf("bank", bank()));
+  const all = await rows(page).count();
+  assert.ok(all >= 2, `${all} findings`);
+  await page.locator('select[aria-label="Check"]').selectOption("atomic-sets");
+  const patterns = bank().checks.find((entry) => entry.check === "atomic-sets").findings.length;
+  assert.equal(await rows(page).count(), patterns);
+  assert.match(await heading(page), /checking.balance/);
+  await page.getByText("Clear").click();
+  assert.equal(await rows(page).count(), all);
+  await page.keyboard.press("/");
+  await page.keyboard.type("transfer atomic");
+  assert.ok((await rows(page).count()) < all);
+  await page.locator('input[type="search"]').fill("no such thing");
+  assert.match(await page.locator(".empty").innerText(), /No finding/);
+  await page.locator('input[type="search"]').fill("");
+  await page.keyboard.press("Escape");
+  const first = await heading(page);
+  await page.keyboard.press("j");
+  assert.equal(await page.locator(".row.selected").getAttribute("aria-posinset"), "2");
+  await page.keyboard.press("k");
+  assert.equal(await heading(page), first);
+  await page.keyboard.press("?");
+  assert.ok(await page.locator(".help").isVisible());
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("light and dark", async () => {
+  const file = pageOf("bank", bank());
+  const ground = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await open(file, { colorScheme: "light" });
+  assert.equal(await ground(light), "rgb(255, 255, 255)");
+  await light.locator('[aria-label^="Colours"]').click();
+  assert.notEqual(await ground(light), "rgb(255, 255, 255)");
+  await light.context().close();
+  const dark = await open(file, { colorScheme: "dark" });
+  assert.notEqual(await ground(dark), "rgb(255, 255, 255)");
+  await dark.screenshot({ path: join(pictures, "bank-dark.png") });
+  await dark.context().close();
+});
+
+test("on a phone nothing sticks out", async () => {
+  const page = await open(pageOf("bank", bank()), { viewport: { width: 375, height: 740 }, hasTouch: true, isMobile: true });
+  await page.screenshot({ path: join(pictures, "phone-list.png") });
+  await rows(page).first().click();
+  await page.locator(".lanes").waitFor();
+  await page.screenshot({ path: join(pictures, "phone-finding.png") });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await page.locator(".back").click();
+  assert.ok(await rows(page).first().isVisible());
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("hostile names are shown as text", async () => {
+  const evil = '</script><img src=x onerror="alert(1)"><svg onload=alert(2)>';
+  const text = JSON.stringify(bank())
+    .replaceAll("Account::transfer", JSON.stringify(evil).slice(1, -1))
+    .replaceAll("bank.cc", JSON.stringify(`b${evil}.cc`).slice(1, -1))
+    .replaceAll('"message":"', `"message":"${JSON.stringify(evil).slice(1, -1)}`);
+  const page = await open(pageOf("hostile", JSON.parse(text)));
+  assert.ok((await page.locator("body").innerText()).includes(evil));
+  assert.equal(await page.locator("img, svg[onload], iframe").count(), 0);
+  await page.screenshot({ path: join(pictures, "hostile.png") });
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("the observed and the predicted order stand side by side", async () => {
+  const site = (event, thread, op, target, line) => ({ event, thread, op, target, file: "cell.cc", line, function: "work" });
+  const report = {
+    version: 1,
+    tool: { name: "syndrome", version: "0.1.0" },
+    trace: { file: "cell.std", events: 6, threads: 2, variables: 1, locks: 0, blocks: 0 },
+    checks: [
+      {
+        check: "nondeterminism",
+        verdict: "violated",
+        seconds: 0.1,
+        findings: [
+          {
+            check: "nondeterminism",
+            rule: "nondeterministic-read",
+            certainty: "predicted",
+            message: "read of cell is nondeterministic",
+            event: 5,
+            fingerprint: "feed",
+            variable: "cell",
+            read: 5,
+            write: 3,
+            challenger: 2,
+            schedule: [1, 3, 2, 5],
+            sites: [site(2, "T1", "write", "cell", 4), site(3, "T2", "write", "cell", 9), site(5, "T2", "read", "cell", 10)].map((each) => ({ ...each, op: each.op === "write" ? "w" : "r" })),
+          },
+        ],
+      },
+    ],
+  };
+  const page = await open(pageOf("cell", report));
+  assert.deepEqual(await page.locator("figcaption.title").allInnerTexts(), ["As it ran", "As it could run"]);
+  const order = (n) => page.locator("figure").nth(n).locator("[data-event]").evaluateAll((all) => all.map((each) => Number(each.dataset.event)));
+  assert.deepEqual(await order(0), [2, 3, 5]);
+  assert.deepEqual(await order(1), [3, 2, 5]);
+  assert.match(await page.locator("figure").nth(1).innerText(), /reads what event 2 wrote/);
+  await page.screenshot({ path: join(pictures, "predicted.png") });
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+/** The bank's finding, `n` times, as if in as many functions. */
+function manyFindings(n) {
+  const report = bank();
+  const [one] = report.checks[0].findings;
+  report.checks = [report.checks[0]];
+  report.checks[0].findings = Array.from({ length: n }, (_, i) => {
+    const text = JSON.stringify(one).replaceAll("Account::transfer", `Account::transfer_${i}`);
+    return { ...JSON.parse(text), fingerprint: `f${i}` };
+  });
+  return report;
+}
+
+test("a thousand findings: under 3 MB, interactive in under a second", async () => {
+  const file = pageOf("thousand", manyFindings(1000));
+  assert.ok(statSync(file).size < 3e6, `${statSync(file).size} bytes`);
+  const page = await open(file);
+  console.log(`1,000 findings: ${statSync(file).size} bytes, interactive in ${Math.round(page.took)} ms`);
+  assert.ok(page.took < 1000, `${page.took} ms`);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("ten thousand findings stay smooth", async () => {
+  const page = await open(pageOf("tenthousand", manyFindings(10000)));
+  assert.match(await page.locator(".count").innerText(), /10,000 findings/);
+  assert.ok((await rows(page).count()) < 60, "only what is seen is in the page");
+  const slowest = await page.evaluate(async () => {
+    const list = document.querySelector(".list");
+    let worst = 0;
+    let last = performance.now();
+    for (let i = 1; i <= 60; i++) {
+      list.scrollTop = (list.scrollHeight * i) / 60;
+      await new Promise((next) => requestAnimationFrame(next));
+      worst = Math.max(worst, performance.now() - last);
+      last = performance.now();
+    }
+    return worst;
+  });
+  console.log(`10,000 findings: open in ${Math.round(page.took)} ms, slowest frame ${Math.round(slowest)} ms`);
+  assert.ok(slowest < 250, `${slowest} ms`);
+  assert.match(await rows(page).last().innerText(), /transfer_9999/);
+  const began = performance.now();
+  await page.locator('input[type="search"]').fill("transfer_7777");
+  await page.waitForFunction(() => document.querySelectorAll(".list [role=option]").length === 1);
+  assert.ok(performance.now() - began < 1500);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("a clean report says what it does not prove", async () => {
+  const report = bank();
+  for (const entry of report.checks) Object.assign(entry, { findings: [], verdict: "clean" });
+  const page = await open(pageOf("clean", report));
+  assert.match(await page.locator(".nothing").innerText(), /Nothing was found[^]*another schedule/);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
+test("the page that is kept is the one that the program carries", () => {
+  const kept = readFileSync(join(project, "web/dist/report.html"), "utf8");
+  const made = readFileSync(pageOf("bank", bank()), "utf8");
+  const [before, behind] = kept.split("SYNDROME-REPORTS");
+  assert.ok(made.startsWith(before) && made.endsWith(behind));
+  assert.ok(kept.length < 100_000, "it is small");
+});
