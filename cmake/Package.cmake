@@ -27,9 +27,20 @@ install(FILES ${CMAKE_BINARY_DIR}/${config_dir}/SyndromeConfig.cmake
               ${CMAKE_BINARY_DIR}/${config_dir}/SyndromeConfigVersion.cmake
   DESTINATION ${config_dir})
 
+# Manual pages and completion, as the program itself gives them (src/cli/CMakeLists.txt).
+set(man_dir ${CMAKE_BINARY_DIR}/man)
+set(completion_dir ${CMAKE_BINARY_DIR}/completion)
+install(DIRECTORY ${man_dir}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${completion_dir}/syndrome
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
+install(FILES ${completion_dir}/_syndrome
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions)
+install(FILES ${completion_dir}/syndrome.fish
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
+
 install(FILES README.md CHANGELOG.md DESTINATION ${doc_dir})
 install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright)
-install(DIRECTORY docs/ DESTINATION ${doc_dir}/docs FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs/ DESTINATION ${doc_dir}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 install(DIRECTORY examples DESTINATION ${doc_dir})
 
 set(CPACK_GENERATOR DEB)

@@ -25,6 +25,8 @@ void add_check(CLI::App& app, int& exit_code);
 void add_infer(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+/// `man` and `completion`; after all other commands.
+void add_man(CLI::App& app, int& exit_code);
 void add_replay_check(CLI::App& app, int& exit_code);
 void add_trace_info(CLI::App& trace, int& exit_code);
 void add_trace_cat(CLI::App& trace, int& exit_code);
