@@ -51,7 +51,6 @@ std::string headline_of(const Finding& finding) {
   }
   if (is_pattern(finding)) return pattern_headline(finding);
   if (is_pair(finding, "race")) return race_headline(finding);
-  if (is_reordering(finding)) return reordering_headline(finding);
   return finding.rule;
 }
 
