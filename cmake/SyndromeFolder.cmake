@@ -15,12 +15,12 @@ if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 if(BUILD_TESTING)
-  file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cc "")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cc CONTENT "")  # stays as it is
   add_library(syndrome_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cc)
-  target_link_libraries(syndrome_test_headers PRIVATE syndrome_options fmt::fmt GTest::gmock)
+  target_link_libraries(syndrome_test_headers PRIVATE syndrome_options GTest::gmock)
   target_compile_options(syndrome_test_headers PRIVATE -O0)
   target_precompile_headers(syndrome_test_headers PRIVATE
-    <gmock/gmock.h> <gtest/gtest.h> <fmt/format.h> <algorithm> <filesystem> <map> <string> <vector>)
+    <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <map> <string> <vector>)
 endif()
 
 # syndrome_folder(NAME USES lib…): defines syndrome_NAME and, with tests, syndrome_NAME_test.
