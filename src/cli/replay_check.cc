@@ -134,7 +134,7 @@ void add_replay_check(CLI::App& app, int& exit_code) {
   command->add_flag("-q,--quiet", call->quiet, "The exit code alone");
   command->footer(
       "Knows the definition of a correct reordering and nothing of how it was found.\n"
-      "Exit code: 0 every schedule is accepted, 1 one is not, 2 the input or the call is wrong.\n\n"
+      "Exit code: 0 all are accepted, 1 one is not, 2 the input or the call is wrong.\n\n"
       "Example:\n"
       "  syndrome check --check nondeterminism --format json -o findings.json trace.std\n"
       "  syndrome replay-check findings.json trace.std");

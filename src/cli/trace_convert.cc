@@ -188,9 +188,9 @@ void add_trace_convert(CLI::App& trace, int& exit_code) {
       "Comments are not kept.\n\n"
       "Example:\n"
       "  syndrome trace convert trace.std.gz -o trace.syn\n"
-      "  syndrome check --format json -o found.json trace.syn\n"
-      "  syndrome trace convert trace.syn --to perfetto --findings found.json -o trace.json\n"
-      "  syndrome trace convert trace.syn --to dot --findings found.json -o - | dot -Tsvg");
+      "  syndrome check --format json -o found.json run.syn\n"
+      "  syndrome trace convert run.syn --to perfetto --findings found.json -o run.json\n"
+      "  syndrome trace convert run.syn --to dot --findings found.json -o found.dot");
   command->callback([call, &exit_code] { exit_code = run(*call); });
 }
 

@@ -21,14 +21,17 @@ static void http_get(unsigned bytes) {
 
 static void* signal_waiter(void* unused) {
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     save_log();
   }
   return unused;
 }
 static void* download(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) http_get(1);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    http_get(1);
+  }
   return unused;
 }
 

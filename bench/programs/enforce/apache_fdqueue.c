@@ -17,6 +17,7 @@ static void ap_queue_info_set_idle(struct recycled_pool* pool) {
     struct recycled_pool* expected = pool->next; /* fdqueue.c:104 */
     atomic_compare_exchange_strong(&recycled_pools, &expected, pool);
     ++pushed;
+    kernel_work(1);
     kernel_rest();
     if (expected == pool->next) break; /* fdqueue.c:107 */
   }
@@ -34,7 +35,7 @@ static void recycle(void) {
 
 static void* worker(void* unused) {
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     ap_queue_info_set_idle(node);
   }
   return unused;
@@ -42,7 +43,7 @@ static void* worker(void* unused) {
 static void* recycler(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     recycle();
   }
   return unused;

@@ -19,13 +19,16 @@ static void ap_buffered_log_writer(struct buffered_log* log, const char* line) {
 }
 
 static void* first_request(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) ap_buffered_log_writer(buf, "GET /a\n");
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    ap_buffered_log_writer(buf, "GET /a\n");
+  }
   return unused;
 }
 static void* second_request(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     ap_buffered_log_writer(buf, "GET /b\n");
   }
   return unused;

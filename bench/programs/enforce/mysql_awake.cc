@@ -27,13 +27,16 @@ class THD {
 static THD* thd;
 
 static void* kill_query(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) thd->awake();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    thd->awake();
+  }
   return unused;
 }
 static void* detach(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work(2);
+    kernel_request();
     thd->thread_detach();
   }
   return unused;

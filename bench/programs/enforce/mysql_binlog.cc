@@ -32,12 +32,18 @@ static void mysql_insert() {
 }
 
 static void* flush_logs(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) mysql_bin_log.new_file();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    mysql_bin_log.new_file();
+  }
   return unused;
 }
 static void* insert(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) mysql_insert();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    mysql_insert();
+  }
   return unused;
 }
 

@@ -23,14 +23,16 @@ static void end_slave(Master_info* mi) {
 }
 
 static void* slave(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) handle_slave_io(active_mi);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    handle_slave_io(active_mi);
+  }
   return unused;
 }
 static void* shutdown_server(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work(2);
-    kernel_work(3);
+    kernel_request();
     end_slave(active_mi);
   }
   return unused;

@@ -20,13 +20,16 @@ static void btr_search_drop_page_hash_index(struct buf_block_struct* page) {
 }
 
 static void* first_drop(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) btr_search_drop_page_hash_index(block);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    btr_search_drop_page_hash_index(block);
+  }
   return unused;
 }
 static void* second_drop(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     btr_search_drop_page_hash_index(block);
   }
   return unused;

@@ -21,13 +21,16 @@ class Query_cache {
 static Query_cache* query_cache;
 
 static void* set_size(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) query_cache->resize();
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    query_cache->resize();
+  }
   return unused;
 }
 static void* query(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work(2);
+    kernel_request();
     query_cache->send_result_to_client();
   }
   return unused;

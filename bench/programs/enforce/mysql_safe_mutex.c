@@ -22,13 +22,16 @@ static void safe_mutex_assert_not_owner(struct safe_mutex_t* mutex, unsigned lon
 }
 
 static void* locker(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) safe_mutex_lock(mp, 1);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    safe_mutex_lock(mp, 1);
+  }
   return unused;
 }
 static void* asserter(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work(2);
+    kernel_request();
     safe_mutex_assert_not_owner(mp, 2);
   }
   return unused;

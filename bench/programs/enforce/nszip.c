@@ -21,13 +21,16 @@ static void SeekToItem(struct nsZipItem* at) {
 }
 
 static void* first_reader(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) SeekToItem(item);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    SeekToItem(item);
+  }
   return unused;
 }
 static void* second_reader(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     SeekToItem(item);
   }
   return unused;

@@ -23,14 +23,16 @@ static void consume(struct queue* q) {
 }
 
 static void* consumer(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) consume(fifo);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    consume(fifo);
+  }
   return unused;
 }
 static void* finish(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
-    kernel_work((unsigned)i);
+    kernel_request();
     queue_delete(fifo);
   }
   return unused;

@@ -20,13 +20,16 @@ static void js_DestroyContext(struct JSRuntime* runtime) {
 }
 
 static void* script(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) run_script(rt);
+  for (long i = 0; i < kernel_rounds; ++i) {
+    kernel_request();
+    run_script(rt);
+  }
   return unused;
 }
 static void* destroy(void* unused) {
   kernel_wait_for_first();
   for (long i = 0; i < kernel_rounds; ++i) {
-    kernel_work((unsigned)i);
+    kernel_request();
     js_DestroyContext(rt);
   }
   return unused;

@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
+
+#include "enforce/plan/program_locks.h"
 
 namespace syndrome::enforce {
 namespace {
-
-using LockNumber = std::uint32_t;  // ours first, then the program's
-using LockSet = std::set<LockNumber>;
 
 /// Where an edge of the graph comes from: at this node of this function, `to` may be taken while
 /// `from` is held.
@@ -36,20 +34,17 @@ struct Joint {
   std::vector<std::vector<Both>> during;
 };
 
-/// The program's own locks in one function.
-struct OwnLocks {
-  std::vector<LockSet> before;  // by node: may be held when it is reached
-};
-
 class Resolver {
  public:
   Resolver(const Program& program, const std::vector<Graph>& graphs, Plan& plan)
-      : program_(program), graphs_(graphs), plan_(plan), ours_(plan.locks.size()) {}
+      : program_(program),
+        graphs_(graphs),
+        plan_(plan),
+        ours_(plan.locks.size()),
+        calls_(program),
+        locks_(program, graphs, calls_, plan.locks.size()) {}
 
   std::vector<std::uint32_t> run() {
-    find_callees();
-    number_program_locks();
-    follow_program_locks();
     for (PlannedPlace& place : plan_.places) {
       places_[place.function].push_back(&place);
     }
@@ -68,189 +63,6 @@ class Resolver {
   // More rounds than locks have been seen to need by far; what is left is given up.
   static constexpr unsigned kMostRounds = 200;
 
-  // ---- who calls whom ----
-
-  void find_callees() {
-    std::unordered_map<std::string, std::vector<std::uint32_t>> by_name;
-    std::unordered_map<std::string, std::vector<std::uint32_t>> taken;
-    std::vector<std::uint32_t> all_taken;
-    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) {
-      const Function& function = program_.functions[f];
-      by_name[function.linkage].push_back(f);
-      if (function.address_taken) {
-        taken[function.signature].push_back(f);
-        all_taken.push_back(f);
-      }
-    }
-    callees_.resize(program_.functions.size());
-    callers_.resize(program_.functions.size());
-    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) {
-      const Function& function = program_.functions[f];
-      for (NodeId node = 0; node < function.nodes.size(); ++node) {
-        const Node& call = function.nodes[node];
-        if (call.kind != Node::Kind::kCall || call.op != Node::LockOp::kNone) continue;
-        std::set<std::uint32_t> found;
-        for (const std::string& name : call.callees) {
-          const auto known = by_name.find(name);
-          if (known == by_name.end()) continue;
-          for (const std::uint32_t callee : known->second) {
-            const Function& target = program_.functions[callee];
-            if (!target.internal || target.file == function.file || known->second.size() == 1) {
-              found.insert(callee);
-            }
-          }
-        }
-        if (call.indirect) {
-          const auto known = taken.find(call.signature);
-          const std::vector<std::uint32_t>& list =
-              call.signature.empty() ? all_taken
-                                     : (known == taken.end() ? no_functions_ : known->second);
-          found.insert(list.begin(), list.end());
-        }
-        if (found.empty()) continue;
-        for (const std::uint32_t callee : found) callers_[callee].insert(f);
-        callees_[f].emplace(node, std::vector<std::uint32_t>(found.begin(), found.end()));
-      }
-    }
-  }
-
-  [[nodiscard]] const std::vector<std::uint32_t>& callees(std::uint32_t f, NodeId node) const {
-    const auto found = callees_[f].find(node);
-    return found == callees_[f].end() ? no_functions_ : found->second;
-  }
-
-  // ---- locks of the program ----
-
-  void number_program_locks() {
-    bool unnamed = false;
-    for (const Function& function : program_.functions) {
-      for (const Node& node : function.nodes) {
-        unnamed |= node.op == Node::LockOp::kAcquire && node.lock.empty();
-      }
-    }
-    // A lock that has no name may be any of them: then they are one.
-    for (const Function& function : program_.functions) {
-      for (const Node& node : function.nodes) {
-        if (node.op == Node::LockOp::kNone) continue;
-        const std::string name = unnamed ? std::string("the program's locks") : node.lock;
-        const auto number = static_cast<LockNumber>(ours_ + program_names_.size());
-        if (program_locks_.try_emplace(name, number).second) program_names_.push_back(name);
-      }
-    }
-    if (unnamed) merged_ = static_cast<LockNumber>(ours_);
-  }
-
-  [[nodiscard]] LockNumber program_lock(const Node& node) const {
-    return merged_.has_value() ? *merged_ : program_locks_.at(node.lock);
-  }
-
-  /// What a call leaves behind: locks that may be held, and those that surely are not.
-  struct Effect {
-    LockSet holds;
-    LockSet releases;
-    friend bool operator==(const Effect&, const Effect&) = default;
-  };
-
-  [[nodiscard]] Effect effect_of(std::uint32_t f, NodeId node) const {
-    const Node& at = program_.functions[f].nodes[node];
-    if (at.op == Node::LockOp::kAcquire) return {{program_lock(at)}, {}};
-    if (at.op == Node::LockOp::kRelease) return {{}, {program_lock(at)}};
-    Effect effect;
-    bool first = true;
-    for (const std::uint32_t callee : callees(f, node)) {
-      const Effect& theirs = effects_[callee];
-      effect.holds.insert(theirs.holds.begin(), theirs.holds.end());
-      if (first) {
-        effect.releases = theirs.releases;
-      } else {
-        std::erase_if(effect.releases,
-                      [&theirs](LockNumber lock) { return !theirs.releases.contains(lock); });
-      }
-      first = false;
-    }
-    return effect;
-  }
-
-  void follow_program_locks() {
-    effects_.resize(program_.functions.size());
-    own_.resize(program_.functions.size());
-    std::set<std::uint32_t> work;
-    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) {
-      if (std::ranges::any_of(program_.functions[f].nodes,
-                              [](const Node& node) { return node.op != Node::LockOp::kNone; })) {
-        work.insert(f);
-      }
-    }
-    // Each function a few times: effects only grow in `holds`, and a recursion that changes what
-    // is surely released is cut off on the careful side.
-    std::unordered_map<std::uint32_t, unsigned> visits;
-    while (!work.empty()) {
-      const std::uint32_t f = *work.begin();
-      work.erase(work.begin());
-      Effect effect = follow(f);
-      if (++visits[f] > 8) effect.releases.clear();
-      if (effect == effects_[f]) continue;
-      effects_[f] = std::move(effect);
-      work.insert(callers_[f].begin(), callers_[f].end());
-    }
-  }
-
-  Effect follow(std::uint32_t f) {
-    const Graph& graph = graphs_[f];
-    OwnLocks& own = own_[f];
-    own.before.assign(graph.size(), {});
-    // Released since the function began, and not taken again: on every path.
-    std::vector<std::optional<LockSet>> gone(graph.size());
-    if (graph.size() == 0) return {};
-    gone[0].emplace();
-    std::vector<NodeId> work = {0};
-    std::vector<bool> seen(graph.size());
-    while (!work.empty()) {
-      const NodeId node = work.back();
-      work.pop_back();
-      seen[node] = true;
-      const Effect effect = effect_of(f, node);
-      LockSet held = own.before[node];
-      for (const LockNumber lock : effect.releases) held.erase(lock);
-      held.insert(effect.holds.begin(), effect.holds.end());
-      LockSet released = *gone[node];
-      released.insert(effect.releases.begin(), effect.releases.end());
-      for (const LockNumber lock : effect.holds) released.erase(lock);
-      for (const NodeId to : graph.next[node]) {
-        const std::size_t size = own.before[to].size();
-        own.before[to].insert(held.begin(), held.end());
-        bool changed = !seen[to] || own.before[to].size() != size;
-        if (!gone[to].has_value()) {
-          gone[to] = released;
-        } else {
-          changed |= std::erase_if(*gone[to], [&released](LockNumber lock) {
-                       return !released.contains(lock);
-                     }) != 0;
-        }
-        if (changed) work.push_back(to);
-      }
-    }
-    Effect effect;
-    bool first = true;
-    for (NodeId node = 0; node < graph.size(); ++node) {
-      if (program_.functions[f].nodes[node].kind != Node::Kind::kExit || !seen[node]) continue;
-      effect.holds.insert(own.before[node].begin(), own.before[node].end());
-      if (first) {
-        effect.releases = *gone[node];
-      } else {
-        std::erase_if(effect.releases,
-                      [&](LockNumber lock) { return !gone[node]->contains(lock); });
-      }
-      first = false;
-    }
-    return effect;
-  }
-
-  [[nodiscard]] const LockSet& program_before(std::uint32_t f, NodeId node) const {
-    static const LockSet kNothing;
-    return own_[f].before.empty() ? kNothing : own_[f].before[node];
-  }
-
   // ---- our locks ----
 
   /// Only functions that take a lock, or call one that does, can hold one over something.
@@ -264,12 +76,12 @@ class Resolver {
     };
     for (const auto& [f, list] : places_) add(f);
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) {
-      if (!own_[f].before.empty()) add(f);
+      if (locks_.concerns(f)) add(f);
     }
     while (!work.empty()) {
       const std::uint32_t f = work.back();
       work.pop_back();
-      for (const std::uint32_t caller : callers_[f]) add(caller);
+      for (const std::uint32_t caller : calls_.callers(f)) add(caller);
     }
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) {
       if (relevant[f]) relevant_.push_back(f);
@@ -283,7 +95,8 @@ class Resolver {
     for (const std::uint32_t f : relevant_) {
       auto& takes = takes_[f];
       for (const Node& node : program_.functions[f].nodes) {
-        if (node.op == Node::LockOp::kAcquire) takes[program_lock(node)] = AtomicType::kExclusive;
+        if (node.op == Node::LockOp::kAcquire)
+          takes[locks_.number_of(node)] = AtomicType::kExclusive;
       }
       if (const auto found = places_.find(f); found != places_.end()) {
         for (const PlannedPlace* place : found->second) {
@@ -300,7 +113,7 @@ class Resolver {
     while (!work.empty()) {
       const std::uint32_t f = *work.begin();
       work.erase(work.begin());
-      for (const std::uint32_t caller : callers_[f]) {
+      for (const std::uint32_t caller : calls_.callers(f)) {
         bool changed = false;
         for (const auto& [lock, mode] : takes_[f]) {
           AtomicType& known = takes_[caller][lock];
@@ -315,7 +128,7 @@ class Resolver {
 
   [[nodiscard]] std::map<LockNumber, AtomicType> taken_by_call(std::uint32_t f, NodeId node) const {
     std::map<LockNumber, AtomicType> taken;
-    for (const std::uint32_t callee : callees(f, node)) {
+    for (const std::uint32_t callee : calls_.callees(f, node)) {
       for (const auto& [lock, mode] : takes_[callee]) {
         AtomicType& known = taken[lock];
         known = std::max(known, mode);
@@ -332,7 +145,7 @@ class Resolver {
       for (auto& [f, list] : places_) {
         for (PlannedPlace* place : list) {
           bool stronger = false;
-          for (const auto& [node, called] : callees_[f]) {
+          for (const auto& [node, called] : calls_.calls_of(f)) {
             const auto& states = place->placement.during(node);
             if (std::ranges::none_of(states, [](const HeldState& state) {
                   return mode_of(state) == AtomicType::kRead;
@@ -389,8 +202,8 @@ class Resolver {
       const NodeId node = work.back();
       work.pop_back();
       visited[node] = true;
-      Effect effect;
-      if (first == nullptr) effect = effect_of(f, node);
+      ProgramLocks::Effect effect;
+      if (first == nullptr) effect = locks_.effect_of(f, node);
       joint.during[node].clear();
       std::vector<Joint::Both> after;
       for (const Joint::Both& both : joint.before[node]) {
@@ -451,7 +264,7 @@ class Resolver {
       const std::vector<PlannedPlace*>& places = found == places_.end() ? kNoPlaces : found->second;
       const Function& function = program_.functions[f];
       for (NodeId node = 0; node < function.nodes.size(); ++node) {
-        const LockSet& program = program_before(f, node);
+        const LockSet& program = locks_.before(f, node);
         for (const PlannedPlace* to : places) {
           const AtomicType mode = mode_of(to->placement.ops(node).acquires);
           if (mode == AtomicType::kNone || surely(to->placement.before(node), mode)) continue;
@@ -467,7 +280,7 @@ class Resolver {
         }
         std::map<LockNumber, AtomicType> taken = taken_by_call(f, node);
         if (function.nodes[node].op == Node::LockOp::kAcquire) {
-          taken[program_lock(function.nodes[node])] = AtomicType::kExclusive;
+          taken[locks_.number_of(function.nodes[node])] = AtomicType::kExclusive;
         }
         for (const auto& [lock, mode] : taken) {
           const auto edge = [&, to = lock, how = mode](LockNumber from, AtomicType held) {
@@ -520,7 +333,7 @@ class Resolver {
 
   [[nodiscard]] std::string name_of(LockNumber lock) const {
     return lock < ours_ ? plan_.locks[lock].name
-                        : fmt::format("the program's {}", program_names_[lock - ours_]);
+                        : fmt::format("the program's {}", locks_.name_of(lock));
   }
 
   [[nodiscard]] std::string words(const std::vector<LockNumber>& component) const {
@@ -590,8 +403,8 @@ class Resolver {
       }
     } else {
       for (NodeId node = 0; node < graph.size(); ++node) {
-        held[node] = program_before(f, node).contains(from);
-        if (effect_of(f, node).holds.contains(from)) heads.push_back(node);
+        held[node] = locks_.before(f, node).contains(from);
+        if (locks_.effect_of(f, node).holds.contains(from)) heads.push_back(node);
       }
     }
     std::vector<bool> on = graph.reach(witness.node, UINT32_MAX, true, held);
@@ -667,7 +480,7 @@ class Resolver {
     // A topological order of what is left.
     std::map<LockNumber, std::size_t> incoming;
     std::map<LockNumber, LockSet> next;
-    for (LockNumber lock = 0; lock < ours_ + program_names_.size(); ++lock) incoming[lock];
+    for (LockNumber lock = 0; lock < ours_ + locks_.count(); ++lock) incoming[lock];
     for (const auto& [ends, edge] : edges_) {
       if (edge.reads_only || ends.first == ends.second) continue;
       if (next[ends.first].insert(ends.second).second) ++incoming[ends.second];
@@ -696,14 +509,8 @@ class Resolver {
   const std::vector<Graph>& graphs_;
   Plan& plan_;
   std::size_t ours_;
-  const std::vector<std::uint32_t> no_functions_;
-  std::vector<std::map<NodeId, std::vector<std::uint32_t>>> callees_;
-  std::vector<std::set<std::uint32_t>> callers_;
-  std::map<std::string, LockNumber> program_locks_;
-  std::vector<std::string> program_names_;
-  std::optional<LockNumber> merged_;
-  std::vector<Effect> effects_;
-  std::vector<OwnLocks> own_;
+  CallGraph calls_;
+  ProgramLocks locks_;
   std::vector<std::uint32_t> relevant_;
   std::vector<std::map<LockNumber, AtomicType>> takes_;
   std::map<std::uint32_t, std::vector<PlannedPlace*>> places_;
