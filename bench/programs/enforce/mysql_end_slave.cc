@@ -10,6 +10,7 @@ struct Master_info {
 static Master_info* active_mi;
 
 static void handle_slave_io(Master_info* mi) {
+  if (mi->run_lock == nullptr) return;
   pthread_mutex_lock(mi->run_lock);  // slave.cc:3414
   kernel_work(1);
   kernel_rest();

@@ -14,6 +14,7 @@ static void queue_delete(struct queue* q) {
 }
 
 static void consume(struct queue* q) {
+  if (q->mut == NULL) return; /* all is done */
   pthread_mutex_lock(q->mut); /* pbzip2.cpp:873 */
   q->items--;
   kernel_work((unsigned)q->items);
