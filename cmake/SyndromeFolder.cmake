@@ -9,6 +9,20 @@ target_compile_options(syndrome_options INTERFACE
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>)
 target_compile_definitions(syndrome_options INTERFACE SYNDROME_VERSION="${PROJECT_VERSION}")
 
+# What most of the time of building tests goes into is reading the headers of GoogleTest: that is done
+# once for all of them. Where a cache of compilations is used, it does better alone.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+if(BUILD_TESTING)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cc CONTENT "")  # stays as it is
+  add_library(syndrome_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cc)
+  target_link_libraries(syndrome_test_headers PRIVATE syndrome_options GTest::gmock)
+  target_compile_options(syndrome_test_headers PRIVATE -O0)
+  target_precompile_headers(syndrome_test_headers PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <map> <string> <vector>)
+endif()
+
 # syndrome_folder(NAME USES lib…): defines syndrome_NAME and, with tests, syndrome_NAME_test.
 function(syndrome_folder name)
   cmake_parse_arguments(ARG "" "" "USES;TEST_USES" ${ARGN})
@@ -29,6 +43,7 @@ function(syndrome_folder name)
       PRIVATE syndrome_${name} ${ARG_TEST_USES} GTest::gmock GTest::gtest_main)
     # What takes time when tests run is in the libraries; what takes time to build is the tests.
     target_compile_options(syndrome_${name}_test PRIVATE -O0)
+    target_precompile_headers(syndrome_${name}_test REUSE_FROM syndrome_test_headers)
     gtest_discover_tests(syndrome_${name}_test DISCOVERY_TIMEOUT 60
       PROPERTIES ENVIRONMENT "SYNDROME_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()

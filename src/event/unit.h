@@ -1,5 +1,6 @@
 // What the compiler pass knows of a translation unit, as data in the program: functions, sites,
-// strings. It stays as it is but for unit::kLiveBlock. The runtime copies it into the recording as it is; the reader takes it apart.
+// strings. It stays as it is but for unit::kLiveBlock. The runtime copies it into the recording as
+// it is; the reader takes it apart.
 //
 //   unit := Header Function[functions] Site[sites] strings
 //

@@ -9,8 +9,8 @@
 
 #include "report/canvas.h"
 #include "report/cells.h"
-#include "report/story.h"
 #include "report/reordering.h"
+#include "report/story.h"
 #include "report/words.h"
 
 namespace syndrome::report {

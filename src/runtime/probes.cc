@@ -132,8 +132,7 @@ static bool known_run(wire::Word address, std::int64_t stride, std::uint64_t rou
   const bool write = (shape & 1) != 0;
   bool known = true;
   for (std::uint64_t i = 0; i < rounds; ++i, address += static_cast<std::uint64_t>(stride)) {
-    const wire::Word needs =
-        filter::needs(((wire::Word{1} << bytes) - 1) << (address & 7), write);
+    const wire::Word needs = filter::needs(((wire::Word{1} << bytes) - 1) << (address & 7), write);
     if (bytes == 0) {
       known = false;
       filter_touch(address, sizeof(wire::Word), true);

@@ -42,8 +42,8 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"enforce/plan", {"event", "enforce", "trace"}},
     {"enforce/lock_runtime", {}},
     {"cli",
-     {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live",
-      "report", "enforce", "enforce/infer", "enforce/plan"}},
+     {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live", "report",
+      "enforce", "enforce/infer", "enforce/plan"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of
