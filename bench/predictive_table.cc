@@ -98,9 +98,8 @@ class Bench {
   [[nodiscard]] const std::vector<Row>& measured() const { return rows_; }
 
   Figures measure(const Row& row, std::uint64_t rounds) {
-    (void)run_expecting({syndrome_, "c++", "-std=c++20", "-O2", "-g", "-pthread",
-                         fmt::format("{}/{}.cc", programs_, row.program), "-o", path("probed")},
-                        kLimit, {0});
+    compile_program({syndrome_, "c++"}, fmt::format("{}/{}.cc", programs_, row.program),
+                    path("probed"));
     std::vector<std::string> record = {syndrome_,       "record", "-q",          "-o",
                                        path("run.syn"), "--",     path("probed")};
     record.insert(record.end(), row.arguments.begin(), row.arguments.end());

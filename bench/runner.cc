@@ -91,6 +91,14 @@ Run run_expecting(const std::vector<std::string>& command, double limit,
   return result;
 }
 
+void compile_program(std::vector<std::string> compiler, const std::string& source,
+                     const std::string& output) {
+  constexpr double kLimit = 600;  // seconds
+  for (const char* flag : {"-std=c++20", "-O2", "-g", "-pthread"}) compiler.emplace_back(flag);
+  for (const std::string& word : {source, std::string("-o"), output}) compiler.push_back(word);
+  (void)run_expecting(compiler, kLimit, {0});
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;

@@ -31,6 +31,11 @@ struct Run {
                                 const std::vector<int>& codes,
                                 const std::string& out = "/dev/null");
 
+/// Compiles the one source of a benchmark program into `output`, as they all are, with a compiler
+/// and what it needs beside. Ends this program with a message when that fails.
+void compile_program(std::vector<std::string> compiler, const std::string& source,
+                     const std::string& output);
+
 /// The middle of `values`, which are not empty; the mean of the two in the middle.
 [[nodiscard]] double median(std::vector<double> values);
 /// Of values that are positive and not none.

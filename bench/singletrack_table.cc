@@ -74,9 +74,10 @@ class Bench {
   Figures measure(const SingleTrackRow& row, std::uint64_t rounds) {
     const std::string source = fmt::format("{}/{}.cc", programs_, row.program);
     const std::string include = programs_ + "/../../../include";
-    build({"/usr/bin/clang++-19", "-I" + include}, source, path("plain"));
-    build({"/usr/bin/clang++-19", "-I" + include, "-fsanitize=thread"}, source, path("tsan"));
-    build({syndrome_, "c++"}, source, path("probed"));
+    compile_program({"/usr/bin/clang++-19", "-I" + include}, source, path("plain"));
+    compile_program({"/usr/bin/clang++-19", "-I" + include, "-fsanitize=thread"}, source,
+                    path("tsan"));
+    compile_program({syndrome_, "c++"}, source, path("probed"));
     std::ofstream(path("spec.toml")) << atomic_spec(row, row.not_atomic);
 
     Figures figures;
@@ -134,13 +135,6 @@ class Bench {
  private:
   [[nodiscard]] std::string path(std::string_view name) const {
     return fmt::format("{}/{}", directory_.path(), name);
-  }
-
-  static void build(std::vector<std::string> command, const std::string& source,
-                    const std::string& output) {
-    for (const char* flag : {"-std=c++20", "-O2", "-g", "-pthread"}) command.emplace_back(flag);
-    for (const std::string& word : {source, std::string("-o"), output}) command.push_back(word);
-    (void)run_expecting(command, kLimit, {0});
   }
 
   [[nodiscard]] std::vector<std::string> with(std::vector<std::string> command,
