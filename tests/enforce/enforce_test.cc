@@ -79,8 +79,8 @@ TEST_P(Enforce, TheBugIsGone) {
   EXPECT_THAT(ran.err, Not(HasSubstr("of the plan:"))) << "no lock was waited for in vain";
 }
 
-INSTANTIATE_TEST_SUITE_P(TableOne, Enforce, testing::ValuesIn(kCases), [](const auto& info) {
-  return std::string(info.param.program.substr(0, info.param.program.find('.')));
+INSTANTIATE_TEST_SUITE_P(TableOne, Enforce, testing::ValuesIn(kCases), [](const auto& test) {
+  return std::string(test.param.program.substr(0, test.param.program.find('.')));
 });
 
 // Exceptions leave in the middle of a pair, and the lock is free again.
