@@ -180,7 +180,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
   Place place;
   place.known = true;
   std::vector<Membership> in;
-  const std::uint32_t life = life_of(parts);
+  const std::uint32_t life = life_of(text, parts);
   const std::vector<std::uint32_t> said = declared_for(text, parts);
   const bool excluded = !said.empty() && said.front() == kExcluded;
   for (const std::uint32_t number : said) {
@@ -214,16 +214,23 @@ Membership SetRule::alone(std::uint32_t variable) {
   return {static_cast<std::uint32_t>(sets_.size() - 1), variable};
 }
 
-std::uint32_t SetRule::life_of(const VariableName& parts) {
+std::uint32_t SetRule::life_of(std::string_view text, const VariableName& parts) {
   if (parts.object.empty() || parts.is_element()) return 0;
   const std::hash<std::string_view> hash;
   Life& life = lives_[hash(parts.object)];
   const auto field = static_cast<std::uint32_t>(hash(parts.name));
-  if (contains(life.fields, field)) {
+  const auto type = static_cast<std::uint32_t>(hash(class_of(parts.name)));
+  const bool used_again = without_generation(text) != text;
+  const bool of_another_class = !life.classes.empty() && !contains(life.classes, type) &&
+                                !contains(life.classes_before, type);
+  if (contains(life.fields, field) || (used_again && of_another_class)) {
     ++life.number;
     life.fields.clear();
+    life.classes_before = std::move(life.classes);
+    life.classes.clear();
   }
   life.fields.push_back(field);
+  if (!contains(life.classes, type)) life.classes.push_back(type);
   return life.number;
 }
 

@@ -11,7 +11,8 @@
 //   one all other names           a set by itself
 //
 // An object whose memory is used again is another one, with sets of its own: it is when a field
-// comes a second time (as another variable, "Account::balance@5581c0~2").
+// comes a second time (as another variable, "Account::balance@5581c0~2"), or such a one of a class
+// that the object did not have.
 //
 // Recordings give such names (trace/capture_names.h); in other traces most are "all other names".
 // By `class`, atomic accesses do not count: a field that is atomic keeps itself consistent.
@@ -159,7 +160,7 @@ class SetRule {
                                       const VariableName& parts, std::uint32_t life);
   [[nodiscard]] Membership alone(std::uint32_t variable);
   /// How many objects there were before at the object's place.
-  [[nodiscard]] std::uint32_t life_of(const VariableName& parts);
+  [[nodiscard]] std::uint32_t life_of(std::string_view text, const VariableName& parts);
   [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key,
                                      std::uint32_t life = 0);
   [[nodiscard]] Details& details_of(std::uint32_t set);
@@ -179,7 +180,9 @@ class SetRule {
   tsl::robin_map<std::uint64_t, std::uint32_t> by_key_;  // hash of what identifies a set
   struct Life {
     std::uint32_t number = 0;
-    std::vector<std::uint32_t> fields;  // hashes of the names of those that have come
+    std::vector<std::uint32_t> fields;          // hashes of the names of those that have come
+    std::vector<std::uint32_t> classes;         // and of their classes
+    std::vector<std::uint32_t> classes_before;  // of the life before
   };
   tsl::robin_map<std::uint64_t, Life> lives_;                // by hash of the object
   tsl::robin_map<std::uint32_t, std::uint32_t> containers_;  // set -> the container's location

@@ -73,6 +73,11 @@ TEST(Sets, AnObjectInUsedMemoryIsAnotherOne) {
   EXPECT_THAT(
       sets_of({"std::_Vector_base<int>::_M_a@10", "std::_Vector_base<int>::_M_a@10~2"}),
       ElementsAre("std::vector at 10: std::vector at 10", "std::vector at 10: std::vector at 10"));
+  // Another class in the same memory; and a class with its base, twice.
+  EXPECT_THAT(sets_of({"A::x@10", "B::y@10~2", "B::z@10"}),
+              ElementsAre("A at 10: A::x@10", "B at 10: B::y@10~2 B::z@10"));
+  EXPECT_THAT(sets_of({"A::x@10", "B::y@10", "A::x@10~2", "B::y@10~2"}),
+              ElementsAre("A at 10: A::x@10 B::y@10", "A at 10: A::x@10~2 B::y@10~2"));
   EXPECT_THAT(sets_of({"A::x@10", "A::y@10", "A::x@10~2"}, "atomic-sets.S = ['A::x', 'A::y']"),
               ElementsAre("S of 10: A::x@10 A::y@10", "S of 10: A::x@10~2"));
 }
