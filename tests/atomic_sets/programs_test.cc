@@ -105,7 +105,14 @@ TEST_P(AtomicSetsProgram, HasItsBugAndItsTwinHasNot) {
     EXPECT_EQ(fixed.code, 0) << record << '\n' << fixed.out << fixed.err;
   }
   if (!GetParam().collection) return;
-  EXPECT_EQ(check("syndrome record -q -o run.syn --noise=1 -- ./program small").code, 1);
+  // Random calls meet in the wrong moment in most runs, not in each.
+  bool found = false;
+  for (int seed = 1; seed <= 20 && !found; ++seed) {
+    found = check("syndrome record -q -o run.syn --noise=" + std::to_string(seed) +
+                  " -- ./program small")
+                .code == 1;
+  }
+  EXPECT_TRUE(found);
   for (const char* const record :
        {"syndrome record -q -o run.syn -- ./program small fixed",
         "syndrome record -q -o run.syn --noise=2 -- ./program small fixed"}) {
