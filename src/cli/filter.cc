@@ -1,4 +1,5 @@
 #include "cli/filter.h"
+#include "cli/findings.h"
 
 #include <fmt/format.h>
 
@@ -30,10 +31,8 @@ Result<report::Filter> load_filter(const FilterOptions& options, bool first) {
     filter.suppressions = std::move(*read);
   }
   if (!options.baseline.empty()) {
-    const Result<std::string> text = read_file(options.baseline, kMostFindingsBytes);
-    if (!text) return Error{fmt::format("{}: {}", options.baseline, text.error().message)};
-    Result<report::SavedReports> saved = report::from_json(*text);
-    if (!saved) return Error{fmt::format("{}: {}", options.baseline, saved.error().message)};
+    Result<report::SavedReports> saved = read_findings(options.baseline);
+    if (!saved) return saved.error();
     filter.has_baseline = true;
     filter.baseline = std::move(saved->reports);
   }

@@ -10,6 +10,7 @@
 #include "check/nondeterminism/definition.h"
 #include "check/pass.h"
 #include "cli/command.h"
+#include "cli/findings.h"
 #include "cli/io.h"
 #include "report/cells.h"
 #include "report/json.h"
@@ -70,14 +71,9 @@ std::vector<const report::Finding*> findings_about(const report::SavedReports& s
 }
 
 int run(const ReplayCall& call) {
-  const Result<std::string> text = read_file(call.findings, kMostFindingsBytes);
-  if (!text) {
-    complain(call.findings, text.error());
-    return kWrong;
-  }
-  const Result<report::SavedReports> saved = report::from_json(*text);
+  const Result<report::SavedReports> saved = read_findings(call.findings);
   if (!saved) {
-    complain(call.findings, saved.error());
+    complain(saved.error().message);
     return kWrong;
   }
   std::vector<Event> events;

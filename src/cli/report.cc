@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/findings.h"
 #include "cli/io.h"
 #include "cli/render.h"
 #include "report/json.h"
@@ -23,14 +24,9 @@ int run(const ReportCall& call) {
     complain(status.error().message);
     return kWrong;
   }
-  const Result<std::string> text = read_file(call.findings, kMostFindingsBytes);
-  if (!text) {
-    complain(call.findings, text.error());
-    return kWrong;
-  }
-  const Result<report::SavedReports> saved = report::from_json(*text);
+  const Result<report::SavedReports> saved = read_findings(call.findings);
   if (!saved) {
-    complain(call.findings, saved.error());
+    complain(saved.error().message);
     return kWrong;
   }
   const Status status =

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/findings.h"
 #include "cli/interrupt.h"
 #include "cli/io.h"
 #include "cli/progress.h"
@@ -32,12 +33,10 @@ struct ConvertCall {
 
 using Reports = std::vector<report::Report>;
 
-Result<Reports> read_findings(const std::string& file) {
+Result<Reports> read_reports(const std::string& file) {
   if (file.empty()) return Reports();
-  const Result<std::string> text = read_file(file, kMostFindingsBytes);
-  if (!text) return Error{fmt::format("{}: {}", file, text.error().message)};
-  Result<report::SavedReports> saved = report::from_json(*text);
-  if (!saved) return Error{fmt::format("{}: {}", file, saved.error().message)};
+  Result<report::SavedReports> saved = read_findings(file);
+  if (!saved) return saved.error();
   return std::move(saved->reports);
 }
 
@@ -125,7 +124,7 @@ int run(const ConvertCall& call) {
   if (!call.findings.empty() && !timeline && !graph) {
     return wrong("--findings: only --to perfetto and --to dot show findings; leave it out");
   }
-  const Result<Reports> reports = read_findings(call.findings);
+  const Result<Reports> reports = read_reports(call.findings);
   if (!reports) return wrong(reports.error().message);
   std::size_t found = 0;
   const report::Finding* const finding = numbered(*reports, call.finding, found);
