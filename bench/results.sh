@@ -4,7 +4,8 @@
 # ONLY has the sections to write anew (aerodrome singletrack atomic-sets predictive
 # enforce), BUILD is the build
 # directory, OUT the file. EVENTS is the length of the longest AeroDrome trace, SIZE that of the
-# SingleTrack programs; RUNS is how often the bugs of the atomic-sets programs are looked for.
+# SingleTrack programs; RUNS is how often the bugs of the atomic-sets programs are looked for, and
+# those of the enforce kernels.
 set -eu
 cd "$(dirname "$0")/.."
 bin=${BUILD:-build}/bin
@@ -22,7 +23,7 @@ for section in ${ONLY:-aerodrome singletrack atomic-sets predictive enforce}; do
       "$bin/bench_atomic_sets" "$bin" bench/programs/atomic_sets "$out" full "${ROUNDS:-3}" \
         "${RUNS:-100}" ;;
     enforce)
-      "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-100}" "${ROUNDS:-5}" ;;
+      "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-1000}" "${ROUNDS:-5}" ;;
     *) echo "results.sh: no section $section: aerodrome, singletrack, atomic-sets, predictive or enforce" >&2; exit 2 ;;
   esac
 done

@@ -37,6 +37,10 @@ Takes every option that clang takes, and:
                           after inlining and simplification
   --syndrome-enforce=PLAN no probes: put in the locks of the plan that 'syndrome
                           plan' made. The program runs by itself
+  --syndrome-steps        with a plan, to try the hardened program out: with noise,
+                          or under every schedule (docs/enforce.md)
+  --syndrome-probes       with a plan: probes as well, to record and check the
+                          hardened program
   --syndrome-help         this help (clang's own: syndrome cc -help)
 
 Environment:
@@ -125,6 +129,12 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
   if (enforces && line.mode != "source") {
     return refuse("--syndrome-enforce works in source mode only; leave --syndrome-mode out.");
   }
+  if (!enforces && (line.steps || line.probes)) {
+    return refuse("--syndrome-steps and --syndrome-probes are for --syndrome-enforce=PLAN.");
+  }
+  if (line.steps && line.probes) {
+    return refuse("--syndrome-steps and --syndrome-probes are for two builds: leave one out.");
+  }
   if (!line.sanitizer.empty() && line.inputs) {
     return refuse(fmt::format(
         "-fsanitize={} and Syndrome's probes cannot be in one program: both replace the "
@@ -141,8 +151,10 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
 
   const fs::path folder = library_folder();
   const std::string plugin = (folder / "syndrome_pass.so").string();
-  const std::string runtime =
-      (folder / (enforces ? "libsyndrome_locks.a" : "libsyndrome_rt.so")).string();
+  const std::string locks = (folder / "libsyndrome_locks.a").string();
+  const std::string shared =
+      (folder / (line.steps ? "libsyndrome_steps.so" : "libsyndrome_rt.so")).string();
+  const bool has_shared = !enforces || line.steps || line.probes;
   std::error_code error;
   if (line.inputs) {
     if (!fs::exists(plugin, error)) {
@@ -162,22 +174,28 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
       flags.insert(flags.end(),
                    {"-Xclang", "-load", "-Xclang", plugin, "-mllvm",
                     enforces ? "-syndrome-enforce=" + line.plan : "-syndrome-mode=" + line.mode});
+      if (line.steps) flags.insert(flags.end(), {"-mllvm", "-syndrome-steps"});
+      if (line.probes) flags.insert(flags.end(), {"-mllvm", "-syndrome-probes"});
     }
     append_quietly(call, std::move(flags));
   }
   if (links && !line.relocatable) {
-    if (!fs::exists(runtime, error)) {
-      return refuse(
-          fmt::format("{} is missing: this installation of Syndrome is incomplete", runtime));
+    for (const auto& [file, needed] : {std::pair(locks, enforces), std::pair(shared, has_shared)}) {
+      if (needed && !fs::exists(file, error)) {
+        return refuse(
+            fmt::format("{} is missing: this installation of Syndrome is incomplete", file));
+      }
+    }
+    std::vector<std::string> flags;
+    // A shared library uses the locks of the program that loads it.
+    if (enforces && !line.shared) {
+      flags = {"-Wl,--push-state,--whole-archive", "-Wl," + locks, "-Wl,--pop-state",
+               "-Wl,--export-dynamic-symbol=__syndrome_lock_*"};
     }
     // First of all libraries: of two definitions of pthread_mutex_lock the first one wins.
-    std::vector<std::string> flags = {"-Wl,--push-state,--no-as-needed", "-Wl," + runtime,
-                                      "-Wl,--pop-state", "-Wl,-rpath," + folder.string()};
-    if (enforces && line.shared) {
-      flags.clear();  // the locks are the program's that loads it
-    } else if (enforces) {
-      flags = {"-Wl,--push-state,--whole-archive", "-Wl," + runtime, "-Wl,--pop-state",
-               "-Wl,--export-dynamic-symbol=__syndrome_lock_*"};
+    if (has_shared) {
+      flags.insert(flags.end(), {"-Wl,--push-state,--no-as-needed", "-Wl," + shared,
+                                 "-Wl,--pop-state", "-Wl,-rpath," + folder.string()});
     }
     append_quietly(call, std::move(flags));
   }

@@ -147,6 +147,10 @@ class Reader {
       line_.mode = argument.substr(kMode.size());
     } else if (argument.starts_with(kEnforce)) {
       line_.plan = argument.substr(kEnforce.size());
+    } else if (argument == "--syndrome-steps") {
+      line_.steps = true;
+    } else if (argument == "--syndrome-probes") {
+      line_.probes = true;
     } else if (listed(kNoLink, argument)) {
       line_.links = false;
       if (listed(kPreprocess, argument)) line_.compiles = false;

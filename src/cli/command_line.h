@@ -19,6 +19,8 @@ struct CommandLine {
   std::string sanitizer;        // one that cannot be in a program with probes, or empty
   std::string mode = "source";  // --syndrome-mode
   std::string plan;             // --syndrome-enforce; empty: a build with probes
+  bool steps = false;           // --syndrome-steps
+  bool probes = false;          // --syndrome-probes: in a hardened build as well
 };
 
 /// Looks into response files (@file) too; one that cannot be read is clang's to complain about.

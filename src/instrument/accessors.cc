@@ -36,6 +36,7 @@ bool may_be_inlined(const llvm::Function& function,
   if (function.isDeclaration() || function.isInterposable() || function.isVarArg() ||
       function.hasFnAttribute(llvm::Attribute::NoInline) ||
       function.hasFnAttribute(llvm::Attribute::OptimizeNone) ||
+      function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation) ||
       function.hasFnAttribute(llvm::Attribute::Naked) || function.isPresplitCoroutine() ||
       function.getName() == "main" || function.getName().starts_with(abi::kPrefix)) {
     return false;

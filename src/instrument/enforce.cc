@@ -23,6 +23,9 @@
 namespace syndrome::instrument {
 namespace {
 
+// Before each access to memory that threads may share: argument 0; before a lock of the plan: 1.
+constexpr char kStep[] = "__syndrome_step";
+
 enum class Op : std::uint8_t { kRelease, kDegrade, kRead, kExclusive };
 
 struct Operation {
@@ -124,8 +127,12 @@ PlanFile read_plan(const std::string& path) {
 /// The locks of one function.
 class Applier {
  public:
-  Applier(llvm::Function& function, const Plan& plan, bool cxx)
-      : function_(function), plan_(plan), cxx_(cxx), volatile_(!plan.setjmps.empty()) {}
+  Applier(llvm::Function& function, const Plan& plan, bool cxx, bool steps)
+      : function_(function),
+        plan_(plan),
+        cxx_(cxx),
+        steps_(steps),
+        volatile_(!plan.setjmps.empty()) {}
 
   void apply(const std::vector<SummaryNode>& nodes, const FunctionPlan& planned) {
     llvm::IRBuilder<> top(&*function_.getEntryBlock().begin());
@@ -212,6 +219,7 @@ class Applier {
         const bool exclusive = operation.op == Op::kExclusive;
         llvm::Value* known = get(before, lock, exclusive ? lock.exclusive : lock.held);
         llvm::IRBuilder<> first(when(before.CreateICmpEQ(known, none), at));
+        if (steps_) runtime(first, kStep, {first.getInt32(1)});
         runtime(first, exclusive ? "__syndrome_lock_exclusive" : "__syndrome_lock_read",
                 {number, frame_});
         llvm::IRBuilder<> then(at);
@@ -290,17 +298,32 @@ class Applier {
   llvm::Function& function_;
   const Plan& plan_;
   bool cxx_;
+  bool steps_;
   bool volatile_;  // after a longjmp only such variables have their value
   llvm::AllocaInst* frame_ = nullptr;
   llvm::DebugLoc where_;
   std::map<std::uint32_t, Lock> locks_;
 };
 
+/// Right before the accesses: inside of what locks protect them.
+void add_steps(llvm::Function& function, const std::vector<SummaryNode>& nodes) {
+  const llvm::FunctionCallee callee = function.getParent()->getOrInsertFunction(
+      kStep, llvm::FunctionType::get(llvm::Type::getVoidTy(function.getContext()),
+                                     {llvm::Type::getInt32Ty(function.getContext())}, false));
+  const llvm::Instruction* last = nullptr;
+  for (const SummaryNode& node : nodes) {
+    if (node.kind != SummaryNode::Kind::kAccess || node.at == last) continue;
+    last = node.at;
+    llvm::IRBuilder<> before(node.at);
+    before.CreateCall(callee, {before.getInt32(0)})->setDoesNotThrow();
+  }
+}
+
 /// What stands for synchronization in a recorded program has no meaning here.
 void remove_marks(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (!function.isDeclaration() || !function.getName().starts_with(abi::kPrefix) ||
-        function.getName().starts_with("__syndrome_lock_")) {
+        function.getName().starts_with("__syndrome_lock_") || function.getName() == kStep) {
       continue;
     }
     std::vector<llvm::CallInst*> calls;
@@ -319,7 +342,7 @@ void remove_marks(llvm::Module& module) {
 llvm::PreservedAnalyses EnforcePass::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
   if (module.getNamedMetadata(abi::kDone) != nullptr) return llvm::PreservedAnalyses::all();
   module.getOrInsertNamedMetadata(abi::kDone);
-  const PlanFile file = read_plan(plan_);
+  const PlanFile file = read_plan(options_.plan);
   if (!file.error.empty()) {
     module.getContext().emitError("syndrome: " + file.error);
     return llvm::PreservedAnalyses::all();
@@ -331,10 +354,15 @@ llvm::PreservedAnalyses EnforcePass::run(llvm::Module& module, llvm::ModuleAnaly
   std::string changed;
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) functions.push_back(&function);
+  // The nodes of all functions before any of them changes.
+  std::vector<std::pair<llvm::Function*, std::vector<SummaryNode>>> stepped;
   for (llvm::Function* function : functions) {
-    const auto [first, last] = file.functions.equal_range(readable_name(function->getName()));
-    if (first == last || function->isDeclaration()) continue;
     const Plan* plan = planner.plan_of(*function);
+    std::vector<SummaryNode> nodes;
+    if (plan != nullptr) nodes = nodes_of(*function, *plan);
+    const auto [first, last] = file.functions.equal_range(readable_name(function->getName()));
+    if (options_.steps && plan != nullptr) stepped.emplace_back(function, nodes);
+    if (first == last || function->isDeclaration()) continue;
     const llvm::DISubprogram* program = function->getSubprogram();
     const std::string path = program == nullptr ? "" : source_path(program->getFile());
     const FunctionPlan* found = nullptr;
@@ -348,20 +376,25 @@ llvm::PreservedAnalyses EnforcePass::run(llvm::Module& module, llvm::ModuleAnaly
       if (candidate.hash == hash_of(*function)) found = &candidate;
     }
     if (!here) continue;
-    std::vector<SummaryNode> nodes;
-    if (plan != nullptr) nodes = nodes_of(*function, *plan);
     if (found == nullptr || nodes.size() != found->nodes) {
       changed += (changed.empty() ? "" : ", ") + first->second.name;
       continue;
     }
-    Applier(*function, *plan, cxx).apply(nodes, *found);
+    Applier(*function, *plan, cxx, options_.steps).apply(nodes, *found);
   }
-  remove_marks(module);
   if (!changed.empty()) {
     module.getContext().emitError(
-        "syndrome: " + plan_ + " was made for other code: " + changed +
+        "syndrome: " + options_.plan + " was made for other code: " + changed +
         " changed since, or is compiled with other options. Build with probes, record, infer and "
         "plan again");
+  }
+  if (options_.steps) {
+    for (const auto& [function, nodes] : stepped) add_steps(*function, nodes);
+  }
+  if (options_.probes) {
+    add_probes(module, plain, Mode::kSource);
+  } else {
+    remove_marks(module);
   }
   return llvm::PreservedAnalyses::none();
 }

@@ -7,6 +7,9 @@
 // In a function, each lock has two sets of origins, as bits: those for which it is held, and those
 // of them that need it exclusively. They are local variables that become registers; the lock
 // runtime (enforce/lock_runtime/) is called when the first origin comes and when the last one goes.
+//
+// To try a hardened program out, it may have more: steps (enforce/steps/), or probes, which see our
+// locks as locks, so that the program with its locks can be recorded and checked.
 
 #pragma once
 
@@ -17,15 +20,21 @@
 
 namespace syndrome::instrument {
 
+struct EnforceOptions {
+  std::string plan;  // the file
+  bool steps = false;
+  bool probes = false;
+};
+
 class EnforcePass : public llvm::PassInfoMixin<EnforcePass> {
  public:
-  explicit EnforcePass(std::string plan) : plan_(std::move(plan)) {}
+  explicit EnforcePass(EnforceOptions options) : options_(std::move(options)) {}
   // NOLINTNEXTLINE(readability-identifier-naming): LLVM calls it so.
   static bool isRequired() { return true; }
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
  private:
-  std::string plan_;  // the file
+  EnforceOptions options_;
 };
 
 }  // namespace syndrome::instrument

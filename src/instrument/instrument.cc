@@ -525,14 +525,11 @@ void prepare(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain
   inline_accessors(module, kept);
 }
 
-llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-  if (module.getNamedMetadata(abi::kDone) != nullptr) return llvm::PreservedAnalyses::all();
-  module.getOrInsertNamedMetadata(abi::kDone);
-  llvm::SmallPtrSet<llvm::Function*, 16> plain;
-  if (mode_ == Mode::kSource) prepare(module, plain);
+void add_probes(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function*>& plain,
+                Mode mode) {
   const Planner planner(module, plain);
-  add_summary(module, planner, mode_ == Mode::kFast);
-  Instrumenter instrumenter(module, mode_);
+  add_summary(module, planner, mode == Mode::kFast);
+  Instrumenter instrumenter(module, mode);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) functions.push_back(&function);
   for (llvm::Function* function : functions) {
@@ -540,6 +537,14 @@ llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAn
   }
   instrumenter.finish();
   strip_attributes(module);
+}
+
+llvm::PreservedAnalyses InstrumentPass::run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+  if (module.getNamedMetadata(abi::kDone) != nullptr) return llvm::PreservedAnalyses::all();
+  module.getOrInsertNamedMetadata(abi::kDone);
+  llvm::SmallPtrSet<llvm::Function*, 16> plain;
+  if (mode_ == Mode::kSource) prepare(module, plain);
+  add_probes(module, plain, mode_);
   return llvm::PreservedAnalyses::none();
 }
 

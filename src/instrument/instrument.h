@@ -20,6 +20,10 @@ void prepare(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain
 
 [[nodiscard]] bool is_cxx(const llvm::Module& module);
 
+/// The probes, the unit and the summary of a module. `plain`: functions that get no probes.
+void add_probes(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function*>& plain,
+                Mode mode);
+
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
  public:
   explicit InstrumentPass(Mode mode) : mode_(mode) {}

@@ -26,12 +26,14 @@ llvm::cl::opt<Mode> mode("syndrome-mode", llvm::cl::desc("Where Syndrome puts it
 llvm::cl::opt<std::string> plan("syndrome-enforce",
                                 llvm::cl::desc("The plan of a hardened build, instead of probes"),
                                 llvm::cl::value_desc("file"));
+llvm::cl::opt<bool> steps("syndrome-steps", llvm::cl::desc("Steps in a hardened build"));
+llvm::cl::opt<bool> probes("syndrome-probes", llvm::cl::desc("Probes in a hardened build as well"));
 
 void add_callbacks(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
         if (!plan.empty()) {
-          passes.addPass(syndrome::instrument::EnforcePass(plan));
+          passes.addPass(syndrome::instrument::EnforcePass({plan, steps, probes}));
         } else if (mode == Mode::kSource) {
           passes.addPass(InstrumentPass(Mode::kSource));
         } else {
@@ -46,7 +48,7 @@ void add_callbacks(llvm::PassBuilder& builder) {
       });
   builder.registerScalarOptimizerLateEPCallback(
       [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
-        if (mode == Mode::kSource && plan.empty()) passes.addPass(RunsPass());
+        if (mode == Mode::kSource && (plan.empty() || probes)) passes.addPass(RunsPass());
       });
 }
 

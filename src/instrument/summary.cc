@@ -240,6 +240,14 @@ llvm::Instruction* store_of(const PlannedAccess& access) {
   return nullptr;
 }
 
+/// Whether the program ends here, by abort() or the like: what is held then is held by nobody.
+bool is_dead_end(const llvm::BasicBlock& block) {
+  const llvm::Instruction* last = block.getTerminator()->getPrevNonDebugInstruction();
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(last);
+  return llvm::isa<llvm::UnreachableInst>(block.getTerminator()) && call != nullptr &&
+         call->doesNotReturn() && call->doesNotThrow();
+}
+
 }  // namespace
 
 std::vector<SummaryNode> nodes_of(llvm::Function& function, const Plan& plan) {
@@ -294,7 +302,7 @@ std::vector<SummaryNode> nodes_of(llvm::Function& function, const Plan& plan) {
         nodes.insert(nodes.end(), found->second.begin(), found->second.end());
       }
     }
-    if (block.getTerminator()->getNumSuccessors() == 0) {
+    if (block.getTerminator()->getNumSuccessors() == 0 && !is_dead_end(block)) {
       nodes.push_back({Kind::kExit, block.getTerminator(), nullptr, 0, false, false});
     }
   }

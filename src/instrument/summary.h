@@ -12,7 +12,7 @@
 //                                       an access; kind r, w, m (both); flags: g a global itself, -
 //   C op lock# file# line column inlined# indirect type# callees#
 //                                       a call; op L takes the lock, U gives it back, -; indirect i
-//   X                                   the function is left
+//   X                                   the function is left (not where abort() ends the program)
 // B, A, C and X are nodes, numbered from 0 in each function; each leads to the next one of its
 // block, the last of a block to the blocks' B.
 

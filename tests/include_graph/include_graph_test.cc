@@ -41,6 +41,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"enforce/infer", {"event", "enforce"}},
     {"enforce/plan", {"event", "enforce", "trace"}},
     {"enforce/lock_runtime", {}},
+    {"enforce/steps", {"enforce/lock_runtime"}},
     {"cli",
      {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live", "report",
       "enforce", "enforce/infer", "enforce/plan"}},

@@ -20,7 +20,7 @@ static void http_get(unsigned bytes) {
 }
 
 static void* signal_waiter(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     save_log();
   }
@@ -28,14 +28,17 @@ static void* signal_waiter(void* unused) {
 }
 static void* download(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     http_get(1);
   }
   return unused;
 }
 
+static void setup(void) {
+  bwritten = 0;
+}
+
 int main(int argc, char** argv) {
-  kernel_start(argc, argv);
-  return kernel_run(signal_waiter, download);
+  return kernel_main(argc, argv, setup, signal_waiter, download, NULL);
 }

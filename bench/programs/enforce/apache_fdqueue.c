@@ -1,6 +1,8 @@
 /* Apache 44402: ap_queue_info_set_idle() reads node->next twice around its compare-and-swap. Who
  * takes the node in between and gives it back changes it, the comparison fails, and the node goes
  * into the list a second time. */
+#include <stdatomic.h>
+
 #include "kernel.h"
 
 struct recycled_pool {
@@ -25,16 +27,17 @@ static void ap_queue_info_set_idle(struct recycled_pool* pool) {
 }
 
 /* Takes the node from the list and gives it back when another one has become the first. */
-static void recycle(void) {
+static int recycle(void) {
   struct recycled_pool* taken = atomic_load(&recycled_pools);
-  if (taken != node) return;
+  if (taken != node) return 0;
   atomic_store(&recycled_pools, &other_pool);
   taken->next = &other_pool;
   atomic_store(&recycled_pools, taken);
+  return 1;
 }
 
 static void* worker(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     ap_queue_info_set_idle(node);
   }
@@ -42,15 +45,20 @@ static void* worker(void* unused) {
 }
 static void* recycler(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
-    recycle();
+    for (int attempt = 0; attempt < 8 && !recycle(); ++attempt) {
+    }
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  atomic_store(&recycled_pools, NULL);
+  free(node);
   node = calloc(1, sizeof *node);
-  return kernel_run(worker, recycler);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, worker, recycler, NULL);
 }

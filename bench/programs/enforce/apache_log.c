@@ -19,7 +19,7 @@ static void ap_buffered_log_writer(struct buffered_log* log, const char* line) {
 }
 
 static void* first_request(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     ap_buffered_log_writer(buf, "GET /a\n");
   }
@@ -27,17 +27,21 @@ static void* first_request(void* unused) {
 }
 static void* second_request(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     ap_buffered_log_writer(buf, "GET /b\n");
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  free(buf);
   buf = calloc(1, sizeof *buf);
-  const int code = kernel_run(first_request, second_request);
-  KERNEL_CHECK(kernel_mode_now == KERNEL_WORK || buf->outcnt == 14);
-  return code != 0 || (kernel_bugs != 0 && kernel_mode_now != KERNEL_WORK) ? 1 : 0;
+}
+static void look(void) {
+  KERNEL_CHECK(kernel_working() || buf->outcnt == 14);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, first_request, second_request, look);
 }

@@ -1,6 +1,6 @@
 // MySQL 35714: THD::awake() tests mysys_var and then uses it; thread_detach() takes it away.
 
-#include "kernel_cc.h"
+#include "kernel.h"
 
 struct st_my_thread_var {
   int abort = 0;
@@ -15,10 +15,7 @@ class THD {
       KERNEL_CHECK(mysys_var != nullptr);  // sql_class.cc:893
     }
   }
-  void thread_detach() {
-    mysys_var = nullptr;
-    if (kernel_mode_now == KERNEL_WORK) mysys_var = &variables;
-  }
+  void thread_detach() { mysys_var = kernel_working() ? &variables : nullptr; }
 
  private:
   st_my_thread_var variables;
@@ -27,7 +24,7 @@ class THD {
 static THD* thd;
 
 static void* kill_query(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     thd->awake();
   }
@@ -35,15 +32,18 @@ static void* kill_query(void* unused) {
 }
 static void* detach(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     thd->thread_detach();
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup() {
+  delete thd;
   thd = new THD;
-  return kernel_run(kill_query, detach);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, kill_query, detach, nullptr);
 }

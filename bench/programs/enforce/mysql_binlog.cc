@@ -1,7 +1,7 @@
 // MySQL 791: MYSQL_LOG::new_file() closes the log and opens the next one; an INSERT that looks in
 // between finds it closed, and is not logged.
 
-#include "kernel_cc.h"
+#include "kernel.h"
 
 enum { LOG_CLOSED, LOG_BIN };
 
@@ -32,7 +32,7 @@ static void mysql_insert() {
 }
 
 static void* flush_logs(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     mysql_bin_log.new_file();
   }
@@ -40,14 +40,17 @@ static void* flush_logs(void* unused) {
 }
 static void* insert(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     mysql_insert();
   }
   return unused;
 }
 
+static void setup() {
+  mysql_bin_log.open(LOG_BIN);
+}
+
 int main(int argc, char** argv) {
-  kernel_start(argc, argv);
-  return kernel_run(flush_logs, insert);
+  return kernel_main(argc, argv, setup, flush_logs, insert, nullptr);
 }

@@ -1,7 +1,7 @@
 // MySQL 20850: end_slave() destroys the Master_info while handle_slave_io() still uses its
 // run_lock.
 
-#include "kernel_cc.h"
+#include "kernel.h"
 
 struct Master_info {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -14,17 +14,16 @@ static void handle_slave_io(Master_info* mi) {
   pthread_mutex_lock(mi->run_lock);  // slave.cc:3414
   kernel_work(1);
   kernel_rest();
-  KERNEL_CHECK(mi->run_lock != nullptr);
-  if (mi->run_lock != nullptr) pthread_mutex_unlock(mi->run_lock);  // slave.cc:3745
+  if (mi->run_lock == nullptr) kernel_crash("run_lock is gone");
+  pthread_mutex_unlock(mi->run_lock);  // slave.cc:3745
 }
 static void end_slave(Master_info* mi) {
   pthread_mutex_t* old = mi->run_lock;
-  mi->run_lock = nullptr;
-  if (kernel_mode_now == KERNEL_WORK) mi->run_lock = old;
+  mi->run_lock = kernel_working() ? old : nullptr;
 }
 
 static void* slave(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     handle_slave_io(active_mi);
   }
@@ -32,15 +31,18 @@ static void* slave(void* unused) {
 }
 static void* shutdown_server(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     end_slave(active_mi);
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup() {
+  delete active_mi;
   active_mi = new Master_info;
-  return kernel_run(slave, shutdown_server);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, slave, shutdown_server, nullptr);
 }

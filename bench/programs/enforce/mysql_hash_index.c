@@ -14,13 +14,12 @@ static void btr_search_drop_page_hash_index(struct buf_block_struct* page) {
   if (index == NULL) return;
   kernel_work(1);
   kernel_rest();
-  page->index = NULL; /* btr0sea.c:1015 */
+  page->index = kernel_working() ? index : NULL; /* btr0sea.c:1015 */
   page->drops++;
-  if (kernel_mode_now == KERNEL_WORK) page->index = index;
 }
 
 static void* first_drop(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     btr_search_drop_page_hash_index(block);
   }
@@ -28,18 +27,22 @@ static void* first_drop(void* unused) {
 }
 static void* second_drop(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     btr_search_drop_page_hash_index(block);
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  free(block);
   block = calloc(1, sizeof *block);
   block->index = &tree;
-  const int code = kernel_run(first_drop, second_drop);
-  KERNEL_CHECK(kernel_mode_now == KERNEL_WORK || block->drops == 1);
-  return code != 0 || (kernel_bugs != 0 && kernel_mode_now != KERNEL_WORK) ? 1 : 0;
+}
+static void look(void) {
+  KERNEL_CHECK(kernel_working() || block->drops == 1);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, first_drop, second_drop, look);
 }

@@ -1,7 +1,7 @@
 // MySQL 12848: Query_cache::resize() takes the bins away and makes new ones; a query that uses the
 // cache in between finds none.
 
-#include "kernel_cc.h"
+#include "kernel.h"
 
 class Query_cache {
  public:
@@ -21,7 +21,7 @@ class Query_cache {
 static Query_cache* query_cache;
 
 static void* set_size(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     query_cache->resize();
   }
@@ -29,15 +29,18 @@ static void* set_size(void* unused) {
 }
 static void* query(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     query_cache->send_result_to_client();
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup() {
+  delete query_cache;
   query_cache = new Query_cache;
-  return kernel_run(set_size, query);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, set_size, query, nullptr);
 }

@@ -22,7 +22,7 @@ static void safe_mutex_assert_not_owner(struct safe_mutex_t* mutex, unsigned lon
 }
 
 static void* locker(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     safe_mutex_lock(mp, 1);
   }
@@ -30,16 +30,19 @@ static void* locker(void* unused) {
 }
 static void* asserter(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     safe_mutex_assert_not_owner(mp, 2);
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  free(mp);
   mp = calloc(1, sizeof *mp);
   mp->thread = 2; /* who held it before */
-  return kernel_run(locker, asserter);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, locker, asserter, NULL);
 }

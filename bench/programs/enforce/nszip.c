@@ -21,7 +21,7 @@ static void SeekToItem(struct nsZipItem* at) {
 }
 
 static void* first_reader(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     SeekToItem(item);
   }
@@ -29,15 +29,18 @@ static void* first_reader(void* unused) {
 }
 static void* second_reader(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     SeekToItem(item);
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  free(item);
   item = calloc(1, sizeof *item);
-  return kernel_run(first_reader, second_reader);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, first_reader, second_reader, NULL);
 }

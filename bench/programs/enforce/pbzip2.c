@@ -9,8 +9,7 @@ static struct queue* fifo;
 
 static void queue_delete(struct queue* q) {
   pthread_mutex_t* old = q->mut;
-  q->mut = NULL;
-  if (kernel_mode_now == KERNEL_WORK) q->mut = old;
+  q->mut = kernel_working() ? old : NULL;
 }
 
 static void consume(struct queue* q) {
@@ -19,12 +18,12 @@ static void consume(struct queue* q) {
   q->items--;
   kernel_work((unsigned)q->items);
   kernel_rest();
-  KERNEL_CHECK(q->mut != NULL);
-  if (q->mut != NULL) pthread_mutex_unlock(q->mut); /* pbzip2.cpp:994 */
+  if (q->mut == NULL) kernel_crash("fifo->mut is gone");
+  pthread_mutex_unlock(q->mut); /* pbzip2.cpp:994 */
 }
 
 static void* consumer(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     consume(fifo);
   }
@@ -32,18 +31,21 @@ static void* consumer(void* unused) {
 }
 static void* finish(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     queue_delete(fifo);
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  free(fifo);
   fifo = malloc(sizeof *fifo);
   fifo->mut = malloc(sizeof *fifo->mut);
   pthread_mutex_init(fifo->mut, NULL);
   fifo->items = 1;
-  return kernel_run(consumer, finish);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, consumer, finish, NULL);
 }

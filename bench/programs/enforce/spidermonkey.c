@@ -15,12 +15,11 @@ static void run_script(struct JSRuntime* runtime) {
   KERNEL_CHECK(runtime->state == JSRTS_UP);
 }
 static void js_DestroyContext(struct JSRuntime* runtime) {
-  runtime->state = JSRTS_DOWN;
-  if (kernel_mode_now == KERNEL_WORK) runtime->state = JSRTS_UP;
+  runtime->state = kernel_working() ? JSRTS_UP : JSRTS_DOWN;
 }
 
 static void* script(void* unused) {
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     run_script(rt);
   }
@@ -28,16 +27,19 @@ static void* script(void* unused) {
 }
 static void* destroy(void* unused) {
   kernel_wait_for_first();
-  for (long i = 0; i < kernel_rounds; ++i) {
+  for (long i = 0; kernel_more(i); ++i) {
     kernel_request();
     js_DestroyContext(rt);
   }
   return unused;
 }
 
-int main(int argc, char** argv) {
-  kernel_start(argc, argv);
+static void setup(void) {
+  free(rt);
   rt = calloc(1, sizeof *rt);
   rt->state = JSRTS_UP;
-  return kernel_run(script, destroy);
+}
+
+int main(int argc, char** argv) {
+  return kernel_main(argc, argv, setup, script, destroy, NULL);
 }

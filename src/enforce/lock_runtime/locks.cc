@@ -11,6 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+// A recorder that knows ThreadSanitizer's annotations, when one is in the process.
+extern "C" {
+__attribute__((weak)) void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion);
+__attribute__((weak)) int __tsan_mutex_pre_unlock(void* mutex, unsigned flags);
+}
+
 namespace syndrome::locks {
 namespace {
 
@@ -36,6 +42,7 @@ std::atomic<std::uint64_t> counters[kCounters];
 
 long patience_ms = 1000;
 bool watchdog = false;
+bool recorded = false;
 
 pthread_key_t key;
 std::atomic<int> registry_lock{0};
@@ -65,6 +72,19 @@ class Registry {
   sigset_t old_;
 };
 
+/// A lock counts as taken after it is and as given back before it is: what is recorded in between
+/// was done with it.
+inline void tell_taken(Lock& lock, std::uint8_t mode) {
+  constexpr unsigned kReadLock = 1U << 3;  // as in sanitizer/tsan_interface.h
+  if (recorded) [[unlikely]]
+    __tsan_mutex_post_lock(&lock, mode == kRead ? kReadLock : 0, 0);
+}
+inline void tell_given_back(Lock& lock, std::uint8_t mode) {
+  constexpr unsigned kReadLock = 1U << 3;
+  if (recorded) [[unlikely]]
+    __tsan_mutex_pre_unlock(&lock, mode == kRead ? kReadLock : 0);
+}
+
 void wake(Lock& lock) {
   if (lock.waiters.load(std::memory_order_seq_cst) != 0) {
     syscall(SYS_futex, &lock.word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
@@ -74,12 +94,17 @@ void wake(Lock& lock) {
 bool try_take(Lock& lock, std::uint8_t mode) {
   std::uint32_t word = lock.word.load(std::memory_order_relaxed);
   if (mode == kExclusive) {
-    return word == 0 && lock.word.compare_exchange_strong(word, kWriter, std::memory_order_acquire,
-                                                          std::memory_order_relaxed);
+    if (word != 0 || !lock.word.compare_exchange_strong(word, kWriter, std::memory_order_acquire,
+                                                        std::memory_order_relaxed)) {
+      return false;
+    }
+    tell_taken(lock, mode);
+    return true;
   }
   while ((word & kWriter) == 0) {
     if (lock.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
+      tell_taken(lock, mode);
       return true;
     }
   }
@@ -87,6 +112,7 @@ bool try_take(Lock& lock, std::uint8_t mode) {
 }
 
 void let_go(Lock& lock, std::uint8_t mode) {
+  tell_given_back(lock, mode);
   // Sequentially consistent: whoever announces itself as a waiter either is seen here or sees this.
   if (mode == kExclusive) {
     lock.word.store(0, std::memory_order_seq_cst);
@@ -167,8 +193,13 @@ __attribute__((noinline)) bool wait_for(std::uint32_t number, std::uint8_t mode,
   const auto attempt = [&lock, mode, upgrade] {
     if (!upgrade) return try_take(lock, mode);
     std::uint32_t one = 1;
-    return lock.word.compare_exchange_strong(one, kWriter, std::memory_order_acquire,
-                                             std::memory_order_relaxed);
+    if (!lock.word.compare_exchange_strong(one, kWriter, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      return false;
+    }
+    tell_given_back(lock, kRead);
+    tell_taken(lock, kExclusive);
+    return true;
   };
   for (int i = 0; i < kSpins; ++i) {
     if (attempt()) return true;
@@ -289,6 +320,7 @@ __attribute__((constructor(101))) void start() {
   }
   const char* text = getenv("SYNDROME_ENFORCE_WATCHDOG");
   watchdog = text != nullptr && strcmp(text, "0") != 0 && *text != '\0';
+  recorded = &__tsan_mutex_post_lock != nullptr && &__tsan_mutex_pre_unlock != nullptr;
   if (watchdog) atexit(report);
 }
 
@@ -413,7 +445,9 @@ SYNDROME_EXPORT void __syndrome_lock_degrade(std::uint32_t number, void* frame) 
   if (entry.frame != frame || entry.mode.load(std::memory_order_relaxed) != kExclusive) return;
   entry.mode.store(kRead, std::memory_order_relaxed);
   if (entry.aside != 0) return;
+  tell_given_back(locks[number], kExclusive);
   locks[number].word.store(1, std::memory_order_seq_cst);
+  tell_taken(locks[number], kRead);
   wake(locks[number]);
 }
 

@@ -1,7 +1,6 @@
 // The program's own waiting, in front of the C library: whoever waits for another thread must not
 // hold a lock of ours meanwhile (locks.h says which, and when).
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -9,24 +8,11 @@
 #include <time.h>
 
 #include "enforce/lock_runtime/locks.h"
-
-// A function's type carries attributes (nonnull, …) that do not matter here.
-#pragma GCC diagnostic ignored "-Wignored-attributes"
+#include "enforce/lock_runtime/next.h"
 
 using namespace syndrome::locks;
 
 namespace {
-
-/// Looked up when it is first called; a lookup always gives the same answer.
-template <typename Function>
-Function* real(std::atomic<Function*>& known, const char* name) {
-  Function* found = known.load(std::memory_order_relaxed);
-  if (__builtin_expect(found == nullptr, 0)) {
-    found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-    known.store(found, std::memory_order_relaxed);
-  }
-  return found;
-}
 
 /// From before a wait to its end. (Of a thread that is cancelled in it nothing is left to take
 /// back.)
@@ -62,16 +48,12 @@ timespec soon(clockid_t clock) {
 
 }  // namespace
 
-#define SYNDROME_REAL(name)                         \
-  static std::atomic<decltype(name)*> known_##name; \
-  const auto real_##name = real(known_##name, #name)
-
 // A wait of the program, with the same name and parameters.
 #define SYNDROME_WAIT(name, parameters, arguments)                        \
   extern "C" __attribute__((visibility("default"))) int name parameters { \
-    SYNDROME_REAL(name);                                                  \
+    SYNDROME_NEXT(name);                                                  \
     const Aside aside;                                                    \
-    return real_##name arguments;                                         \
+    return next_##name arguments;                                         \
   }
 
 SYNDROME_WAIT(pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t* mutex),
@@ -92,21 +74,21 @@ SYNDROME_WAIT(thrd_join, (thrd_t thread, int* value), (thread, value))
 
 // A semaphore that is free is taken without waiting for anybody.
 extern "C" __attribute__((visibility("default"))) int sem_wait(sem_t* semaphore) {
-  SYNDROME_REAL(sem_wait);
+  SYNDROME_NEXT(sem_wait);
   if (self().held != 0) {
     const int kept = errno;
     if (sem_trywait(semaphore) == 0) return 0;
     errno = kept;
   }
   const Aside aside;
-  return real_sem_wait(semaphore);
+  return next_sem_wait(semaphore);
 }
 SYNDROME_WAIT(sem_timedwait, (sem_t * semaphore, const timespec* until), (semaphore, until))
 
 extern "C" __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  SYNDROME_REAL(pthread_mutex_lock);
+  SYNDROME_NEXT(pthread_mutex_lock);
   Thread& thread = self();
-  if (__builtin_expect(thread.held == 0, 1)) return real_pthread_mutex_lock(mutex);
+  if (__builtin_expect(thread.held == 0, 1)) return next_pthread_mutex_lock(mutex);
   const int first = pthread_mutex_trylock(mutex);
   if (first != EBUSY) return first;
   thread.waits_mutex.store(mutex, std::memory_order_relaxed);

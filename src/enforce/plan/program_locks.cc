@@ -68,7 +68,7 @@ void ProgramLocks::number() {
   for (const Function& function : program_.functions) {
     for (const Node& node : function.nodes) {
       if (node.op == Node::LockOp::kNone) continue;
-      const std::string name = unnamed ? std::string("the program's locks") : node.lock;
+      const std::string name = unnamed ? std::string("locks") : node.lock;
       const auto number = static_cast<LockNumber>(first_ + names_.size());
       if (numbers_.try_emplace(name, number).second) names_.push_back(name);
     }
