@@ -45,7 +45,7 @@ Status read_atomic_sets(const std::string& word, std::optional<spec::DefaultSets
 
 }  // namespace
 
-void add_check_options(CLI::App& command, CheckCall& call, const std::string& report_names) {
+void add_what_to_check(CLI::App& command, CheckCall& call) {
   command.add_option("--check", call.checks, checks_help())
       ->type_name("LIST")
       ->capture_default_str();
@@ -59,17 +59,9 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
                   "For atomic-sets: how locations that the spec's sets do not name are put into "
                   "sets: class (the fields of an object, the default), each (by itself) or all")
       ->type_name("HOW");
-  CLI::Option* first = command.add_flag("--first", call.options.first, "Stop at the first finding");
-  command
-      .add_flag("--all", call.options.all,
-                "Every finding, not one for each combination of places in the source")
-      ->excludes(first);
   command.add_flag("--lenient", call.lenient,
                    "Pass over ill-formed events, and say which, instead of refusing the trace");
   add_filter_options(command, call.filter);
-  add_render_options(command, call.render, report_names);
-  command.add_flag("-q,--quiet", call.quiet,
-                   "The exit code alone: no report on standard output, no warnings, no progress");
   command
       .add_option("--effort", call.options.witness_effort,
                   "For nondeterminism: events that the search for one schedule may look at before "
@@ -82,6 +74,18 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
                   "Threads for reading, and for nondeterminism (default: one for each core)")
       ->type_name("N")
       ->check(CLI::Range(1U, 1024U).description(""));
+}
+
+void add_check_options(CLI::App& command, CheckCall& call, const std::string& report_names) {
+  add_what_to_check(command, call);
+  CLI::Option* first = command.add_flag("--first", call.options.first, "Stop at the first finding");
+  command
+      .add_flag("--all", call.options.all,
+                "Every finding, not one for each combination of places in the source")
+      ->excludes(first);
+  add_render_options(command, call.render, report_names);
+  command.add_flag("-q,--quiet", call.quiet,
+                   "The exit code alone: no report on standard output, no warnings, no progress");
 }
 
 std::optional<Error> Checker::prepare() {
@@ -242,8 +246,9 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   options.spec = spec_ ? &*spec_ : nullptr;
   options.lenient = call_.lenient;
   options.interrupted = interrupted;
-  options.on_progress = [&bar](const check::Tick& tick) {
+  options.on_progress = [this, &bar](const check::Tick& tick) {
     bar.update(tick.events, tick.bytes, tick.pass);
+    if (call_.on_progress) call_.on_progress(tick);
   };
   const auto read_told = [&] { return live::read_told_trace(file, {call_.jobs}); };
   Result<check::PassResult> result =
@@ -265,9 +270,9 @@ bool Checker::check_one(const std::string& file) {
   return true;
 }
 
-std::optional<report::Report> Checker::look_at(const std::string& file) {
+Result<report::Report> Checker::look_at(const std::string& file) {
   const Result<check::PassResult> result = pass_over(file, false);
-  if (!result) return std::nullopt;
+  if (!result) return result.error();
   report::Report report = report_on(file, *result);
   filter(report);
   return report;

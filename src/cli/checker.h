@@ -34,11 +34,16 @@ struct CheckCall {
   bool told = false;  // the traces are what was told of a run while it ran (live/told_trace.h)
   FilterOptions filter;
   RenderOptions render;
+  /// Called while a trace is looked at, about ten times a second.
+  std::function<void(const check::Tick&)> on_progress;
   /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.
   std::function<std::string(const std::string& file)> title;
 };
 
-/// --check, --spec and so on, --format and --color, and `report_names` for where the report goes.
+/// --check, --spec and what else says what to look for.
+void add_what_to_check(CLI::App& command, CheckCall& call);
+
+/// The same with --format, --color, and `report_names` for where the report goes.
 void add_check_options(CLI::App& command, CheckCall& call, const std::string& report_names);
 
 class Checker {
@@ -59,8 +64,8 @@ class Checker {
   /// Whether a function or block is declared deterministic in the spec; empty when none is.
   [[nodiscard]] std::function<bool(std::string_view)> declared_deterministic() const;
 
-  /// Checks one trace and reports nothing; empty when it cannot be read.
-  [[nodiscard]] std::optional<report::Report> look_at(const std::string& file);
+  /// Checks one trace and reports nothing; an error when it cannot be read.
+  [[nodiscard]] Result<report::Report> look_at(const std::string& file);
 
  private:
   Result<check::PassResult> pass_over(const std::string& file, bool shows_progress);

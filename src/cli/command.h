@@ -25,6 +25,7 @@ void add_check(CLI::App& app, int& exit_code);
 void add_infer(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_explore(CLI::App& app, int& exit_code);
 /// `man` and `completion`; after all other commands.
 void add_man(CLI::App& app, int& exit_code);
 void add_replay_check(CLI::App& app, int& exit_code);

@@ -43,7 +43,7 @@ using Clock = std::chrono::steady_clock;
     last = status.st_size;
     Checker checker(call);
     if (checker.prepare()) ::_exit(0);
-    std::optional<report::Report> report = checker.look_at(trace);
+    Result<report::Report> report = checker.look_at(trace);
     next = Clock::now() + kPauses * (Clock::now() - now);
     if (!report) continue;
     bool news = false;

@@ -122,6 +122,7 @@ int run(int argc, char** argv) {
   add_trace_validate(*trace, exit_code);
   add_trace_generate(*trace, exit_code);
   add_report(app, exit_code);
+  add_explore(app, exit_code);
   add_replay_check(app, exit_code);
   add_man(app, exit_code);
   wrap_help(app);

@@ -46,6 +46,12 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
+std::string put_in(std::string_view place, std::string_view text, std::string page) {
+  const std::size_t at = page.find(place);
+  assert(at != std::string::npos);
+  return page.replace(at, place.size(), text);
+}
+
 }  // namespace
 
 std::string to_html(std::span<const Report> reports) {
@@ -54,11 +60,14 @@ std::string to_html(std::span<const Report> reports) {
   options.page = true;
   // Packed, a report of many findings is small, and nothing in it can be taken for a tag.
   const std::string data = base64(deflated(to_json(reports, true, options)));
-  std::string page(page_template());
-  const std::size_t at = page.find(kPlaceholder);
-  assert(at != std::string::npos);
-  page.replace(at, kPlaceholder.size(), data);
-  return page;
+  return put_in(kPlaceholder, data, std::string(page_template()));
+}
+
+std::string served_page() {
+  // Such a page may ask its own server, and still nobody else.
+  constexpr std::string_view kNothing = "default-src 'none';";
+  constexpr std::string_view kServer = "default-src 'none'; connect-src 'self';";
+  return put_in(kNothing, kServer, put_in(kPlaceholder, "served", std::string(page_template())));
 }
 
 }  // namespace syndrome::report

@@ -12,4 +12,7 @@ namespace syndrome::report {
 
 [[nodiscard]] std::string to_html(std::span<const Report> reports);
 
+/// The same page for `syndrome explore`: it carries no reports and asks its server for everything.
+[[nodiscard]] std::string served_page();
+
 }  // namespace syndrome::report

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "report/cells.h"
+#include "report/quoted.h"
 #include "report/story.h"
 #include "report/words.h"
 
@@ -14,16 +14,6 @@ namespace {
 // Processes of the format: Perfetto shows one group of tracks for each.
 constexpr int kThreads = 1;
 constexpr int kLocks = 2;
-
-/// A string of JSON.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : clean(text)) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
 
 std::string named(int process, std::uint64_t track, std::string_view kind, std::string_view name) {
   return fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", kind,

@@ -37,6 +37,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"live", {"event", "clock", "record", "spec", "trace", "check", "check/*"}},
     {"report", {"event", "spec", "check"}},
+    {"explore", {"event", "trace", "report"}},
     {"enforce", {"event"}},
     {"enforce/infer", {"event", "enforce"}},
     {"enforce/plan", {"event", "enforce", "trace"}},
@@ -44,7 +45,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"enforce/steps", {"enforce/lock_runtime"}},
     {"cli",
      {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live", "report",
-      "enforce", "enforce/infer", "enforce/plan"}},
+      "explore", "enforce", "enforce/infer", "enforce/plan"}},
 };
 
 // The folder of a path relative to src/: "trace" of trace/source.h, "check/count" of

@@ -3,8 +3,7 @@ import { Detail } from "./detail";
 import { List } from "./list";
 import type { CheckReport, Filter, Item, Report } from "./model";
 import { itemsOf, many, noFilter, passes, tally } from "./model";
-
-type Theme = "auto" | "light" | "dark";
+import { useTheme } from "./theme";
 
 /** The finding that the address names, if any: so that a link can lead to it. */
 function named(items: Item[]): Item | undefined {
@@ -19,14 +18,10 @@ export function App(props: { reports: Report[] }) {
   const shown = useMemo(() => items.filter((item) => passes(filter, item)), [items, filter]);
   const [selected, setSelected] = useState<Item | undefined>(() => named(items) ?? items.find((item) => !item.leftOut));
   const [open, setOpen] = useState(() => named(items) !== undefined); // on a phone: the finding, not the list
-  const [theme, setTheme] = useState<Theme>("auto");
+  const [themeButton] = useTheme();
   const [help, setHelp] = useState(false);
   const search = useRef<HTMLInputElement>(null);
 
-  useEffect(() => {
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-  }, [theme]);
   // What is selected is one of those that are shown.
   const current = selected && shown.includes(selected) ? selected : shown[0];
 
@@ -85,9 +80,7 @@ export function App(props: { reports: Report[] }) {
         <Summary reports={reports} onCheck={(check) => choose({ check: filter.check === check ? "" : check })} chosen={filter.check} />
         <div class="tools">
           <button aria-label="Keys" title="Keys (?)" onClick={() => setHelp(!help)}>?</button>
-          <button aria-label={`Colours: ${theme}`} title="Light, dark or as the system has it" onClick={() => setTheme(theme === "auto" ? (matchMedia("(prefers-color-scheme: dark)").matches ? "light" : "dark") : theme === "dark" ? "light" : "dark")}>
-            ◐
-          </button>
+          {themeButton}
         </div>
       </header>
       {help && (

@@ -20,7 +20,8 @@ function useWidth() {
   return [ref, width] as const;
 }
 
-export function Detail(props: { item: Item; onBack: () => void }) {
+/** `colours`: which colour a thread has elsewhere, so that it is the same here. */
+export function Detail(props: { item: Item; colours?: Map<string, number>; onBack: () => void }) {
   const { finding, report, leftOut } = props.item;
   const [selected, setSelected] = useState(0);
   const [edge, setEdge] = useState(-1);
@@ -30,6 +31,7 @@ export function Detail(props: { item: Item; onBack: () => void }) {
   for (const picture of pictures.slice(1)) {
     for (const thread of lanesOf(finding, picture)) if (!threads.includes(thread)) threads.push(thread);
   }
+  const palette = threads.map((thread, i) => props.colours?.get(threadWords(thread)) ?? i);
   const sideBySide = pictures.length > 1 && width >= 2 * (46 + 150 * threads.length) + 24;
   const room = sideBySide ? Math.floor((width - 24) / 2) : width;
   const steps = pictures[0]!.steps;
@@ -73,7 +75,7 @@ export function Detail(props: { item: Item; onBack: () => void }) {
               <figure key={i}>
                 {picture.title && <figcaption class="title">{picture.title}</figcaption>}
                 <div class="scroll">
-                  <Lanes finding={finding} report={report} picture={picture} width={room} threads={threads} selected={selected} edge={edge - before} onSelect={select} onEdge={(index) => follow(index + before)} />
+                  <Lanes finding={finding} report={report} picture={picture} width={room} threads={threads} palette={palette} selected={selected} edge={edge - before} onSelect={select} onEdge={(index) => follow(index + before)} />
                 </div>
                 {picture.note && <figcaption>{picture.note}</figcaption>}
               </figure>
@@ -120,7 +122,7 @@ export function Detail(props: { item: Item; onBack: () => void }) {
       <section>
         <h3>Event by event</h3>
         {finding.sites.map((site) => (
-          <EventCard key={site.event} site={site} order={orderOf(site.event)} report={report} colour={laneColour(threads.indexOf(site.thread))} selected={site.event === selected} onSelect={setSelected} />
+          <EventCard key={site.event} site={site} order={orderOf(site.event)} report={report} colour={laneColour(palette[threads.indexOf(site.thread)] ?? 0)} selected={site.event === selected} onSelect={setSelected} />
         ))}
       </section>
       {finding.threads && finding.threads.length > 0 && (

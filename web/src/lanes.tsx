@@ -5,6 +5,7 @@ import type { Arrow, Block, Finding, Picture, Report, Step } from "./model";
 import { lineAt, placeWords, threadWords } from "./model";
 
 interface Box {
+  colour: string;
   step: Step;
   order: number;
   lane: number;
@@ -82,6 +83,8 @@ export interface LanesProps {
   picture: Picture;
   width: number;
   threads?: string[];
+  /** The colours of `threads`; without it, their order. */
+  palette?: number[];
   selected: number;
   edge: number;
   onSelect: (event: number) => void;
@@ -95,6 +98,7 @@ export function lanesOf(finding: Finding, picture: Picture): string[] {
 export function Lanes(props: LanesProps) {
   const { finding, report, picture, width, selected, edge, onSelect, onEdge } = props;
   const threads = props.threads ?? threadsOf(finding, picture);
+  const tint = (lane: number) => laneColour(props.palette?.[lane] ?? lane);
   const narrow = width < 620;
   const digits = String(Math.max(0, ...picture.steps.map((step) => step.event))).length;
   const axis = Math.max(narrow ? 46 : 58, 22 + 6 * digits);
@@ -112,7 +116,7 @@ export function Lanes(props: LanesProps) {
     const place = placeWords(step.place);
     const h = edgeOnly ? 26 : 28 + (place ? 16 : 0) + (code ? 17 : 0);
     const x = axis + lane * laneWidth + gutter;
-    boxes.push({ step, order, lane, x, y, w: laneWidth - 2 * gutter, h, code });
+    boxes.push({ colour: tint(lane), step, order, lane, x, y, w: laneWidth - 2 * gutter, h, code });
     y += h + (edgeOnly ? 10 : 16);
   });
   const height = y + 8;
@@ -137,8 +141,8 @@ export function Lanes(props: LanesProps) {
       </defs>
       {threads.map((thread, lane) => (
         <g key={thread}>
-          <rect class="lane" x={axis + lane * laneWidth + 2} y={0} width={laneWidth - 4} height={height} rx={8} style={{ fill: laneColour(lane) }} />
-          <text class="lane-name" x={axis + (lane + 0.5) * laneWidth} y={27} style={{ fill: laneColour(lane) }}>
+          <rect class="lane" x={axis + lane * laneWidth + 2} y={0} width={laneWidth - 4} height={height} rx={8} style={{ fill: tint(lane) }} />
+          <text class="lane-name" x={axis + (lane + 0.5) * laneWidth} y={27} style={{ fill: tint(lane) }}>
             {fitTail(laneTitle(thread), laneWidth / 9)}
             <title>{thread}</title>
           </text>
@@ -181,7 +185,7 @@ function BlockBox(props: { block: Block; boxes: Box[]; laneWidth: number; axis: 
   const open = !block.end || !own.some((box) => box.step.ends);
   const next = boxes.find((box) => box.lane === first.lane && box.y > last.y);
   const end = open ? Math.min(bottom, next ? next.y - 4 : last.y + last.h + 18) : last.y + last.h + 3;
-  const style = { stroke: guilty ? "var(--bad)" : laneColour(first.lane) };
+  const style = { stroke: guilty ? "var(--bad)" : first.colour };
   return (
     <g class={guilty ? "block guilty" : "block"}>
       {open ? (
@@ -218,7 +222,7 @@ function EventBox(props: { box: Box; essential: boolean; selected: boolean; onSe
     );
   }
   const pad = narrow ? 6 : 9;
-  const fill = laneColour(box.lane);
+  const fill = box.colour;
   return (
     <g
       class={`event${essential ? " essential" : ""}${selected ? " selected" : ""}`}

@@ -5,71 +5,41 @@
 // `make test-web` installs what this needs and runs it.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
+import { launch, newPage, project, run } from "../browser.mjs";
 
-const project = resolve(import.meta.dirname, "../..");
-const syndrome = resolve(process.env.SYNDROME ?? join(project, "build/bin/syndrome"));
 const pictures = resolve(process.env.OUT ?? join(project, "build/web-pictures"));
 const work = mkdtempSync(join(tmpdir(), "syndrome-web-"));
 let browser;
 
 before(async () => {
   mkdirSync(pictures, { recursive: true });
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu"],
-  });
+  browser = await launch();
 });
 after(async () => {
   await browser?.close();
   rmSync(work, { recursive: true, force: true });
 });
 
-/** Runs syndrome in the project; findings are no failure. */
-function run(...args) {
-  try {
-    return execFileSync(syndrome, args, { cwd: project, encoding: "utf8", maxBuffer: 1 << 30 });
-  } catch (error) {
-    if (error.status !== 1) throw error;
-    return error.stdout;
-  }
-}
-
 /** A page from findings in the JSON of contract.md. */
 function pageOf(name, reports) {
   const json = join(work, `${name}.json`);
   const html = join(work, `${name}.html`);
   writeFileSync(json, JSON.stringify(reports));
-  run("report", json, "--format", "html", "-o", html);
+  run(["report", json, "--format", "html", "-o", html]);
   return html;
 }
 
 /** Opens a file. Whatever the page asks the network for, and whatever goes wrong in it, is an error. */
 async function open(file, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
-  const page = await context.newPage();
-  const wrong = [];
-  page.on("request", (request) => {
-    if (!request.url().startsWith("file:") && !request.url().startsWith("data:")) wrong.push(request.url());
-  });
-  page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error") wrong.push(message.text());
-  });
-  page.on("dialog", (dialog) => {
-    wrong.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
+  const page = await newPage(browser, "file:", options);
   const began = performance.now();
   await page.goto(`file://${file}`);
   await page.locator(".detail h2, .nothing").first().waitFor({ state: "attached" });
   page.took = performance.now() - began;
-  page.wrong = wrong;
   return page;
 }
 
@@ -78,7 +48,7 @@ const heading = (page) => page.locator(".detail h2").innerText();
 
 let found = "";
 function bank() {
-  found ||= run("check", "--check", "atomicity,races,atomic-sets", "--format", "json", "--stats", "examples/bank.std");
+  found ||= run(["check", "--check", "atomicity,races,atomic-sets", "--format", "json", "--stats", "examples/bank.std"]);
   return JSON.parse(found);
 }
 
