@@ -288,7 +288,7 @@ class Bench {
                .code == 0;
   }
   [[nodiscard]] double seconds(std::string_view program) const {
-    return run_expecting({path(program), "work", "20000"}, kLimit, {0}).seconds;
+    return run_expecting({path(program), "work", "6000"}, kLimit, {0}).seconds;
   }
   void read_figures(Figures& figures) const {
     unsigned runs = 0;

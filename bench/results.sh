@@ -23,7 +23,7 @@ for section in ${ONLY:-aerodrome singletrack atomic-sets predictive enforce}; do
       "$bin/bench_atomic_sets" "$bin" bench/programs/atomic_sets "$out" full "${ROUNDS:-3}" \
         "${RUNS:-100}" ;;
     enforce)
-      "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-1000}" "${ROUNDS:-5}" ;;
+      "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-1000}" "${ROUNDS:-15}" ;;
     *) echo "results.sh: no section $section: aerodrome, singletrack, atomic-sets, predictive or enforce" >&2; exit 2 ;;
   esac
 done

@@ -14,4 +14,5 @@ if [ -x "$bin/bench_micro" ]; then
 else
   echo "bench/run.sh: no micro-benchmarks: Google Benchmark (libbenchmark-dev) was missing" >&2
 fi
+"$bin/bench_locks"
 exec "$bin/bench_table" "$bin" "$@"

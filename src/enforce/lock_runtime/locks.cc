@@ -74,24 +74,31 @@ class Registry {
 
 /// A lock counts as taken after it is and as given back before it is: what is recorded in between
 /// was done with it.
+constexpr unsigned kReadLock = 1U << 3;  // as in sanitizer/tsan_interface.h
+__attribute__((noinline)) void record_taken(Lock& lock, std::uint8_t mode) {
+  __tsan_mutex_post_lock(&lock, mode == kRead ? kReadLock : 0, 0);
+}
+__attribute__((noinline)) void record_given_back(Lock& lock, std::uint8_t mode) {
+  __tsan_mutex_pre_unlock(&lock, mode == kRead ? kReadLock : 0);
+}
 inline void tell_taken(Lock& lock, std::uint8_t mode) {
-  constexpr unsigned kReadLock = 1U << 3;  // as in sanitizer/tsan_interface.h
   if (recorded) [[unlikely]]
-    __tsan_mutex_post_lock(&lock, mode == kRead ? kReadLock : 0, 0);
+    record_taken(lock, mode);
 }
 inline void tell_given_back(Lock& lock, std::uint8_t mode) {
-  constexpr unsigned kReadLock = 1U << 3;
   if (recorded) [[unlikely]]
-    __tsan_mutex_pre_unlock(&lock, mode == kRead ? kReadLock : 0);
+    record_given_back(lock, mode);
 }
 
-void wake(Lock& lock) {
-  if (lock.waiters.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, &lock.word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-  }
+__attribute__((noinline)) void wake_waiters(Lock& lock) {
+  syscall(SYS_futex, &lock.word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+inline void wake(Lock& lock) {
+  if (lock.waiters.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+    wake_waiters(lock);
 }
 
-bool try_take(Lock& lock, std::uint8_t mode) {
+inline bool try_take(Lock& lock, std::uint8_t mode) {
   std::uint32_t word = lock.word.load(std::memory_order_relaxed);
   if (mode == kExclusive) {
     if (word != 0 || !lock.word.compare_exchange_strong(word, kWriter, std::memory_order_acquire,
@@ -111,7 +118,7 @@ bool try_take(Lock& lock, std::uint8_t mode) {
   return false;
 }
 
-void let_go(Lock& lock, std::uint8_t mode) {
+inline void let_go(Lock& lock, std::uint8_t mode) {
   tell_given_back(lock, mode);
   // Sequentially consistent: whoever announces itself as a waiter either is seen here or sees this.
   if (mode == kExclusive) {
@@ -348,28 +355,53 @@ __attribute__((noinline)) void upgrade(std::uint32_t number, Entry& entry) {
   entry.busy = 0;
 }
 
-inline void acquire(std::uint32_t number, std::uint8_t mode, void* frame) {
-  Thread& thread = state;
-  Entry& entry = thread.entries[number];
-  const std::uint8_t have = entry.mode.load(std::memory_order_relaxed);
-  if (have != kFree || entry.busy != 0) {
-    // A handler that has interrupted this very operation goes on without.
-    if (have >= mode || entry.busy != 0 || entry.aside != 0) return;
-    upgrade(number, entry);
-    return;
-  }
-  if (!thread.registered) [[unlikely]]
-    enroll(thread);
-  entry.busy = 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!try_take(locks[number], mode)) [[unlikely]] {
-    entry.aside = wait_for(number, mode, false) ? 0 : 1;
-  }
+void have_taken(Thread& thread, Entry& entry, std::uint8_t mode, void* frame) {
   entry.frame = frame;
   entry.mode.store(mode, std::memory_order_relaxed);
   ++thread.held;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   entry.busy = 0;
+}
+
+/// The entry is busy.
+__attribute__((noinline)) void take_in_use(std::uint32_t number, std::uint8_t mode, void* frame) {
+  Entry& entry = state.entries[number];
+  entry.aside = wait_for(number, mode, false) ? 0 : 1;
+  have_taken(state, entry, mode, frame);
+}
+
+/// Whatever is not a lock that this thread has not, in a thread that is known.
+__attribute__((noinline)) void acquire_slowly(std::uint32_t number, std::uint8_t mode,
+                                              void* frame) {
+  Entry& entry = state.entries[number];
+  const std::uint8_t have = entry.mode.load(std::memory_order_relaxed);
+  // A handler that has interrupted this very operation goes on without.
+  if (entry.busy != 0) return;
+  if (have != kFree) {
+    if (have < mode && entry.aside == 0) upgrade(number, entry);
+    return;
+  }
+  enroll(state);
+  entry.busy = 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  take_in_use(number, mode, frame);
+}
+
+// A function of its own for each way out, so that the usual one saves no registers.
+__attribute__((always_inline)) inline void acquire(std::uint32_t number, std::uint8_t mode,
+                                                   void* frame) {
+  Thread& thread = state;
+  Entry& entry = thread.entries[number];
+  const std::uint8_t have = entry.mode.load(std::memory_order_relaxed);
+  if (have >= mode) return;
+  if (have != kFree || entry.busy != 0 || !thread.registered) [[unlikely]] {
+    return acquire_slowly(number, mode, frame);
+  }
+  entry.busy = 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!try_take(locks[number], mode)) [[unlikely]]
+    return take_in_use(number, mode, frame);
+  have_taken(thread, entry, mode, frame);
 }
 
 }  // namespace
