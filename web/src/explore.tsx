@@ -296,8 +296,8 @@ function Legend(props: { single: boolean }) {
   return (
     <span class="legend faint">
       {!props.single && <span><i class="key-inside" /> in a block</span>}
-      {!props.single && <span><i class="key-outside" /> outside (height: the thread's share of the events)</span>}
-      {props.single && <span><i class="key-block" /> block</span>}
+      {!props.single && <span><i class="key-outside" /> outside; height: the thread's share of the events</span>}
+      <span><i class="key-block" /> block</span>
       <span><i class="key-wait" /> waits for a lock</span>
       <span><i class="key-finding">▲</i> finding</span>
     </span>

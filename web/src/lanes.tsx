@@ -121,6 +121,8 @@ export function Lanes(props: LanesProps) {
   });
   const height = y + 8;
   const boxAt = new Map(boxes.map((box) => [box.step.event, box]));
+  const curves = picture.arrows.map((arrow) => curveOf(arrow, picture.arrows, boxAt, gutter, threads.length - 1));
+  const letters = lettersOf(curves);
   const essential = new Set(picture.arrows.flatMap((arrow) => [arrow.from, arrow.to]));
 
   return (
@@ -165,7 +167,7 @@ export function Lanes(props: LanesProps) {
         <EventBox key={box.step.event} box={box} essential={essential.has(box.step.event)} selected={box.step.event === selected} onSelect={onSelect} narrow={narrow} />
       ))}
       {picture.arrows.map((arrow, i) => (
-        <ArrowPath key={i} arrow={arrow} index={i} arrows={picture.arrows} boxAt={boxAt} gutter={gutter} chosen={i === edge} onEdge={onEdge} lastLane={threads.length - 1} />
+        <ArrowPath key={i} arrow={arrow} index={i} curve={curves[i]} letter={letters[i]!} chosen={i === edge} onEdge={onEdge} />
       ))}
     </svg>
   );
@@ -267,11 +269,20 @@ function sideOf(arrow: Arrow, boxAt: Map<number, Box>, lastLane: number, outgoin
   return outgoing ? right : -right;
 }
 
-function ArrowPath(props: { arrow: Arrow; index: number; arrows: Arrow[]; boxAt: Map<number, Box>; gutter: number; chosen: boolean; onEdge: (index: number) => void; lastLane: number }) {
-  const { arrow, index, arrows, boxAt, gutter, chosen, onEdge, lastLane } = props;
+/** How an arrow runs: a curve from (x1, y1) to (x2, y2), bent towards c1 and c2. */
+interface Curve {
+  x1: number;
+  y1: number;
+  x2: number;
+  y2: number;
+  c1: number;
+  c2: number;
+}
+
+function curveOf(arrow: Arrow, arrows: Arrow[], boxAt: Map<number, Box>, gutter: number, lastLane: number): Curve | undefined {
   const from = boxAt.get(arrow.from);
   const to = boxAt.get(arrow.to);
-  if (!from || !to) return null;
+  if (!from || !to) return undefined;
   // Where one comes in and another goes out on one side of an event, each gets a half of it.
   const shared = (event: number, side: number, incoming: boolean) =>
     arrows.some(
@@ -290,11 +301,32 @@ function ArrowPath(props: { arrow: Arrow; index: number; arrows: Arrow[]; boxAt:
   const y2 = to.y + to.h * (shared(arrow.to, into, true) ? 0.25 : 0.5);
   const same = from.lane === to.lane;
   const bend = same ? gutter * 0.9 : Math.max(gutter, Math.abs(x2 - x1) * 0.55);
-  const c1 = x1 + out * bend;
-  const c2 = x2 + into * bend;
+  return { x1, y1, x2, y2, c1: x1 + out * bend, c2: x2 + into * bend };
+}
+
+/** A point of the curve: t is 0 at its beginning and 1 at its end. */
+function pointOf({ x1, y1, x2, y2, c1, c2 }: Curve, t: number): [number, number] {
+  const u = 1 - t;
+  return [u * u * u * x1 + 3 * u * u * t * c1 + 3 * u * t * t * c2 + t * t * t * x2, u * u * (u + 3 * t) * y1 + t * t * (t + 3 * u) * y2];
+}
+
+/** Where the letters of the arrows are: in their middles, or beside, where two of them would meet. */
+function lettersOf(curves: (Curve | undefined)[]): [number, number][] {
+  const placed: [number, number][] = [];
+  for (const curve of curves) {
+    const free = ([x, y]: [number, number]) => placed.every(([a, b]) => Math.hypot(a - x, b - y) > 22);
+    const points = curve ? [0.5, 0.35, 0.65, 0.25, 0.75].map((t) => pointOf(curve, t)) : [];
+    placed.push(points.find(free) ?? points[0] ?? [-99, -99]);
+  }
+  return placed;
+}
+
+function ArrowPath(props: { arrow: Arrow; index: number; curve: Curve | undefined; letter: [number, number]; chosen: boolean; onEdge: (index: number) => void }) {
+  const { arrow, index, curve, chosen, onEdge } = props;
+  if (!curve) return null;
+  const { x1, y1, x2, y2, c1, c2 } = curve;
   const path = `M${x1} ${y1} C${c1} ${y1} ${c2} ${y2} ${x2} ${y2}`;
-  const mx = (x1 + 3 * c1 + 3 * c2 + x2) / 8;
-  const my = (y1 + y2) / 2;
+  const [mx, my] = props.letter;
   const end = `url(#head-${arrow.kind})`;
   return (
     <g

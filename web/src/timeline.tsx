@@ -2,7 +2,7 @@
 // shows how much of what happened was the thread's; near by, its blocks, waits and single events.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Row, TraceInfo, View } from "./api";
+import type { LaneData, Row, TraceInfo, View } from "./api";
 import type { Arrow } from "./model";
 
 /** Events from … to, both included. */
@@ -87,6 +87,40 @@ function fit(c: CanvasRenderingContext2D, text: string, room: number): string {
   return n > 1 ? text.slice(0, n) + "…" : "";
 }
 
+/** A lane as whole pixels: columns that fall on one are taken together, so that nothing shimmers. */
+interface Bar {
+  left: number;
+  right: number;
+  events: number;
+  all: number; // events of all threads there
+  inside: number;
+  waited: number; // share of the positions, 0 to 1
+}
+
+function barsOf(view: View, lane: LaneData, x: (event: number) => number, width: number): Bar[] {
+  const bars: Bar[] = [];
+  let positions = 0;
+  for (let i = 0; i < lane.events.length; ++i) {
+    const begin = view.first + i * view.width;
+    const left = Math.round(x(begin));
+    const right = Math.max(left + 1, Math.round(x(begin + view.width)));
+    if (right <= 0 || left >= width) continue;
+    let bar = bars[bars.length - 1];
+    if (!bar || left >= bar.right) {
+      bar = { left, right, events: 0, all: 0, inside: 0, waited: 0 };
+      bars.push(bar);
+      positions = 0;
+    }
+    bar.right = Math.max(bar.right, right);
+    bar.events += lane.events[i]!;
+    bar.all += view.events[i]!;
+    bar.inside += lane.inside[i]!;
+    bar.waited = (bar.waited * positions + lane.waited[i]!) / (positions + view.width);
+    positions += view.width;
+  }
+  return bars;
+}
+
 /** Stripes: a thread that stands still. */
 function stripes(c: CanvasRenderingContext2D, paint: Paint): CanvasPattern | string {
   const tile = document.createElement("canvas");
@@ -118,12 +152,11 @@ export function Overview(props: { info: TraceInfo; view: View | undefined; range
         const row = (height - 14) / Math.max(1, lanes.length);
         lanes.forEach((lane, i) => {
           c.fillStyle = paint.lanes[lane.thread % 6]!;
-          lane.events.forEach((n, column) => {
-            if (n === 0) return;
-            c.globalAlpha = 0.25 + 0.75 * (n / Math.max(1, view.events[column]!));
-            const left = x(view.first + column * view.width);
-            c.fillRect(left, 7 + i * row, Math.max(1, x(view.first + (column + 1) * view.width) - left) + 0.5, Math.max(1, row - (row > 4 ? 1 : 0)));
-          });
+          for (const bar of barsOf(view, lane, x, width)) {
+            if (bar.events === 0) continue;
+            c.globalAlpha = 0.25 + 0.75 * (bar.events / bar.all);
+            c.fillRect(bar.left, 7 + i * row, bar.right - bar.left, Math.max(1, row - (row > 4 ? 1 : 0)));
+          }
         });
         c.globalAlpha = 1;
         c.fillStyle = paint.warn;
@@ -213,32 +246,29 @@ export function ThreadLanes(props: LanesProps) {
     const single = each >= kSingle && rows.length > 0;
     const striped = stripes(c, paint);
     if (view) {
-      // The largest share that a thread has in a column fills its lane.
+      const seen = view.lanes.filter(({ thread }) => thread >= top && thread < top + count);
+      const bars = seen.map((lane) => barsOf(view, lane, x, width));
+      // The largest share that a thread has somewhere fills its lane.
       let most = 0;
-      for (const lane of view.lanes) lane.events.forEach((n, column) => (most = Math.max(most, n / Math.max(1, view.events[column]!))));
-      for (const lane of view.lanes) {
-        const y = laneY(lane.thread);
-        if (y < 0 || y >= count * kLane) continue;
-        lane.events.forEach((n, column) => {
-          const left = x(view.first + column * view.width);
-          const right = x(view.first + (column + 1) * view.width);
-          if (right < 0 || left > width) return;
-          const waited = lane.waited[column]! / view.width;
-          if (waited > 0 && !view.waits) {
-            c.globalAlpha = Math.min(1, 0.35 + waited);
+      for (const bar of bars.flat()) if (bar.all > 0) most = Math.max(most, bar.events / bar.all);
+      seen.forEach(({ thread }, i) => {
+        const y = laneY(thread);
+        for (const bar of bars[i]!) {
+          if (bar.waited > 0 && !view.waits) {
+            c.globalAlpha = Math.min(1, 0.35 + bar.waited);
             c.fillStyle = striped;
-            c.fillRect(left, y + 2, Math.max(1, right - left), 9);
+            c.fillRect(bar.left, y + 2, bar.right - bar.left, 9);
           }
-          if (n === 0 || single) return;
-          c.fillStyle = paint.lanes[lane.thread % 6]!;
-          const h = Math.max(2, (n / view.events[column]! / most) * (kLane - 14));
-          const inside = (lane.inside[column]! / n) * h;
+          if (bar.events === 0 || single) continue;
+          c.fillStyle = paint.lanes[thread % 6]!;
+          const h = Math.max(2, (bar.events / bar.all / most) * (kLane - 14));
+          const inside = (bar.inside / bar.events) * h;
           c.globalAlpha = 0.4;
-          c.fillRect(left, y + kLane - 2 - h, Math.max(1, right - left), h - inside);
+          c.fillRect(bar.left, y + kLane - 2 - h, bar.right - bar.left, h - inside);
           c.globalAlpha = 0.95;
-          c.fillRect(left, y + kLane - 2 - inside, Math.max(1, right - left), inside);
-        });
-      }
+          c.fillRect(bar.left, y + kLane - 2 - inside, bar.right - bar.left, inside);
+        }
+      });
       c.globalAlpha = 1;
       for (const [thread, after, until, lock] of view.waits ?? []) {
         const y = laneY(thread);

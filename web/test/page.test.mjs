@@ -202,6 +202,21 @@ test("the observed and the predicted order stand side by side", async () => {
   await page.context().close();
 });
 
+test("the letters of arrows that cross can be read", async () => {
+  const report = bank();
+  const place = (line) => ({ file: "cell.cc", line, function: "add" });
+  const site = (event, thread, op, block, line) => ({ event, thread, op, target: "cell", block, ...place(line) });
+  report.checks = [{ ...report.checks[0], findings: [{ ...report.checks[0].findings[0], block: 1, event: 6, cycle: [{ from: 3, to: 6 }, { from: 4, to: 5 }],
+    sites: [site(3, "T1", "r", 1, 4), site(4, "T2", "r", 2, 4), site(5, "T1", "w", 1, 5), site(6, "T2", "w", 2, 5)],
+    blocks: [{ begin: 1, end: 7, thread: "T1", label: "add", ...place(3) }, { begin: 2, end: 8, thread: "T2", label: "add", ...place(3) }], threads: [] }] }];
+  const page = await open(pageOf("cross", report));
+  const [a, b] = await page.locator(".arrow circle").evaluateAll((all) => all.map((each) => [each.cx.baseVal.value, each.cy.baseVal.value]));
+  assert.ok(Math.hypot(a[0] - b[0], a[1] - b[1]) > 19, `${a} and ${b}`);
+  await page.locator(".pictures").screenshot({ path: join(pictures, "cross.png") });
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+});
+
 /** The bank's finding, `n` times, as if in as many functions. */
 function manyFindings(n) {
   const report = bank();
