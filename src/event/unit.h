@@ -51,6 +51,8 @@ enum FunctionFlag : std::uint32_t {
   kUnitOfWork = 4,     // SYNDROME_UNIT
   kSystem = 8,         // from a system header
   kLeafOnly = 16,      // entered with wire::Control::kLeaf
+  kSetMember = 32,  // no function: SYNDROME_ATOMIC_SET; `name` is the variable or field ("counter",
+                    // "Account::balance"), `label` the set
   /// Set by the runtime in a program that is checked while it runs: a block.
   kLiveBlock = 0x80,
 };
@@ -76,9 +78,10 @@ struct Site {
                                // out, points to ("Account::mutex")
   std::uint32_t function = 0;  // string: linkage name where the line stands, when inlining has
                                // moved it into the Function; 0: the Function itself
-  std::uint32_t bytes = 0;     // how many are accessed
-  std::int32_t offset = 0;     // of the access in the object that `name` is a field of
-  std::uint32_t inlined = 0;   // 1 + index (in sites) of the call that was inlined; 0: none
+  std::uint32_t bytes = 0;  // how many are accessed; of a call, string: the function that it calls,
+                            // 0 when that is not known
+  std::int32_t offset = 0;  // of the access in the object that `name` is a field of
+  std::uint32_t inlined = 0;  // 1 + index (in sites) of the call that was inlined; 0: none
 };
 static_assert(sizeof(Site) == 32);
 

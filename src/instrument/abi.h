@@ -109,7 +109,8 @@ inline constexpr unsigned kFlagsOffset = offsetof(unit::Function, flags);
 /// What SYNDROME_ATOMIC and the others (include/syndrome/syndrome.h) leave in the code.
 inline constexpr char kAnnotateAtomic[] = "syndrome.atomic";
 inline constexpr char kAnnotateDeterministic[] = "syndrome.deterministic";
-inline constexpr char kAnnotateUnit[] = "syndrome.unit:";  // then the sets
+inline constexpr char kAnnotateUnit[] = "syndrome.unit:";       // then the sets
+inline constexpr char kAnnotateSet[] = "syndrome.atomic-set:";  // then its name
 
 /// A module with this named metadata has its probes already.
 inline constexpr char kDone[] = "syndrome.instrumented";

@@ -451,12 +451,64 @@ Names::Place Names::place_of(const llvm::Value* pointer, unsigned depth) {
   return place;
 }
 
+namespace {
+
+/// A function of a container that was inlined keeps its `this` in a variable of its own: what was
+/// put there, when that is one thing.
+const llvm::Value* argument_of(const llvm::Value* loaded) {
+  const auto* const load = llvm::dyn_cast<llvm::LoadInst>(loaded);
+  if (load == nullptr || !llvm::isa<llvm::AllocaInst>(load->getPointerOperand())) return nullptr;
+  const llvm::Value* argument = nullptr;
+  for (const llvm::User* user : load->getPointerOperand()->users()) {
+    const auto* const store = llvm::dyn_cast<llvm::StoreInst>(user);
+    if (store == nullptr || store->getPointerOperand() != load->getPointerOperand()) continue;
+    if (argument != nullptr) return nullptr;
+    argument = store->getValueOperand();
+  }
+  return argument;
+}
+
+}  // namespace
+
+/// Of a pointer into the library's own: the program's object that it is in, as far as the code at
+/// hand has come from there.
+Names::Place Names::owner_of(const llvm::Value* pointer) {
+  std::int64_t offset = 0;
+  for (unsigned step = 0; step < kMostDepth && pointer->getType()->isPointerTy(); ++step) {
+    llvm::APInt constant(layout_.getIndexTypeSizeInBits(pointer->getType()), 0);
+    pointer = pointer->stripAndAccumulateConstantOffsets(layout_, constant, true);
+    offset += constant.getSExtValue();
+    pointer = argument_of(pointer);
+    if (pointer == nullptr) break;
+    Place place = place_of(pointer, 1);
+    const llvm::DICompositeType* const whole = composite(place.type);
+    if (whole != nullptr && is_record(*whole) && !in_std(place.type)) {
+      place.offset += offset;
+      return place;
+    }
+  }
+  return {};
+}
+
 VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
   const Place place = place_of(pointer, 0);
   if (place.type != nullptr) {
-    if (auto found = FieldSearch(bytes).in(place.type, place.offset, place.variable)) {
-      return *found;
+    auto found = FieldSearch(bytes).in(place.type, place.offset, place.variable);
+    if (found && found->offset && in_std(place.type)) {
+      const Place owner = owner_of(pointer);
+      const auto member = owner.type == nullptr
+                              ? std::nullopt
+                              : FieldSearch(bytes).in(owner.type, owner.offset, owner.variable);
+      const std::size_t last = found->text.rfind("::");
+      if (member && member->offset && last != std::string::npos) {
+        // As the reader of recordings calls it (trace/capture_names.cc).
+        return {.text = member->text + "." + found->text.substr(last + 2) + "+" +
+                        std::to_string(*member->offset),
+                .offset = member->offset,
+                .ambiguous = member->ambiguous};
+      }
     }
+    if (found) return *found;
   }
   if (!place.variable.empty()) return {.text = place.variable, .offset = {}, .ambiguous = false};
   // Without debug information: the global that it lies in, or the type that the compiler used.

@@ -13,6 +13,8 @@
 #include <limits>
 #include <utility>
 
+#include "instrument/set_members.h"
+
 namespace syndrome::instrument {
 namespace {
 
@@ -85,6 +87,16 @@ std::string readable_name(llvm::StringRef linkage_name) {
   return name;
 }
 
+Sites::Sites(const llvm::Module& module, UnitBuilder& unit) : unit_(unit), names_(module) {
+  for (const SetMember& member : set_members(module, names_)) {
+    unit::Function entry;
+    entry.name = unit_.string(member.name);
+    entry.label = unit_.string(member.set);
+    entry.flags = unit::kSetMember;
+    unit_.begin_function(entry);
+  }
+}
+
 const std::string& Sites::path_of(const llvm::DIFile* file) {
   const auto [at, added] = files_.try_emplace(file);
   if (added) at->second = source_path(file);
@@ -102,7 +114,9 @@ std::uint32_t Sites::begin(const llvm::Function& function, std::uint32_t flags,
                            llvm::StringRef label) {
   inlined_.clear();
   unit::Function entry;
-  entry.name = unit_.string(readable(function.getName()));
+  llvm::StringRef linkage = function.getName();
+  linkage.consume_front("\x01");
+  entry.name = unit_.string(readable(linkage));
   if (const llvm::DISubprogram* program = function.getSubprogram()) {
     const std::string& path = path_of(program->getFile());
     entry.file = unit_.string(path);
@@ -178,6 +192,14 @@ std::uint32_t Sites::call(const llvm::CallBase& at) {
     if (!takes_locks(at)) break;
   }
   name(site, chosen);
+  const auto* const callee =
+      llvm::dyn_cast<llvm::Function>(at.getCalledOperand()->stripPointerCastsAndAliases());
+  if (callee != nullptr && !callee->isIntrinsic()) {
+    // A name that the source gives by itself (asm) begins with this.
+    llvm::StringRef called = callee->getName();
+    called.consume_front("\x01");
+    site.bytes = unit_.string(readable(called));
+  }
   return unit_.add_site(site);
 }
 

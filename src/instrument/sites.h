@@ -33,7 +33,8 @@ namespace syndrome::instrument {
 
 class Sites {
  public:
-  Sites(const llvm::Module& module, UnitBuilder& unit) : unit_(unit), names_(module) {}
+  /// Puts what is annotated to be in an atomic set into the unit.
+  Sites(const llvm::Module& module, UnitBuilder& unit);
 
   /// Begins a function in the unit.
   std::uint32_t begin(const llvm::Function& function, std::uint32_t flags, llvm::StringRef label);

@@ -72,6 +72,7 @@ llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t dire
     site.file = offset_of(site.file);
     site.name = offset_of(site.name);
     site.function = offset_of(site.function);
+    if (site.kind == unit::SiteKind::kCall) site.bytes = offset_of(site.bytes);
   }
   unit::Header header;
   header.abi = wire::kAbi;

@@ -11,18 +11,16 @@
 
 #pragma once
 
-#include <tsl/robin_map.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "event/event.h"
+#include "event/labels.h"
 #include "trace/capture_meta.h"
 #include "trace/capture_names.h"
 #include "trace/capture_walk.h"
-#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 
@@ -72,6 +70,9 @@ class CaptureEvents {
       return label;
     }
     const std::uint32_t label = names_.function(frame.function).value;
+    if (names_.is_called_back(frame.call, frame.function)) {
+      plain_event(EventKind::kEnter, names_.label(kCalledBackLabel).value, site);
+    }
     plain_event(EventKind::kEnter, label, site);
     if (is_atomic(frame)) plain_event(EventKind::kBegin, label, site);
     if (const std::uint32_t flags = flags_of(frame); flags != 0) {
@@ -96,6 +97,9 @@ class CaptureEvents {
     }
     if (is_atomic(frame)) plain_event(EventKind::kEnd, label, SiteId());
     if (!frame.block || !is_atomic(frame)) plain_event(EventKind::kExit, label, SiteId());
+    if (!frame.block && names_.is_called_back(frame.call, frame.function)) {
+      plain_event(EventKind::kExit, names_.label(kCalledBackLabel).value, SiteId());
+    }
   }
 
   /// unit::FunctionFlag, 0 for a block.
@@ -128,7 +132,7 @@ class CaptureEvents {
       case Sync::kCondBroadcast: on_object(EventKind::kCondBroadcast, record); break;
       case Sync::kAlloc:
         if (record.object > wire::kAddressMask || record.operand > wire::kAddressMask) break;
-        sizes_[record.object] = record.operand;
+        names_.allocated(record.object, record.operand);
         derived().renew(record.object, record.operand);
         break;
       case Sync::kFree: on_free(record); break;
@@ -220,16 +224,10 @@ class CaptureEvents {
   }
   void on_free(const SyncRecord& record) {
     if (record.object > wire::kAddressMask) return;
-    std::uint64_t bytes = record.operand;
-    const auto known = sizes_.find(record.object);
-    if (known != sizes_.end()) {
-      if (bytes == 0) bytes = known->second;
-      sizes_.erase(known);
-    }
+    const std::uint64_t allocated = names_.freed(record.object);
+    const std::uint64_t bytes = record.operand != 0 ? record.operand : allocated;
     if (bytes <= wire::kAddressMask) derived().renew(record.object, bytes);
   }
-
-  tsl::robin_map<std::uint64_t, std::uint64_t, MixHash> sizes_;  // of allocations
 };
 
 }  // namespace syndrome::trace

@@ -152,6 +152,10 @@ void CaptureMeta::parse_unit(Body body) {
                       std::uint64_t{raw.first} + raw.sites, header.sites));
       continue;
     }
+    if ((raw.flags & unit::kSetMember) != 0) {
+      set_members.push_back({text(number, raw.name), text(number, raw.label)});
+      continue;
+    }
     CapturedFunction function;
     function.name = text(number, raw.name);
     function.address = (address + at) & wire::kPayloadMask;

@@ -33,6 +33,12 @@ struct CapturedFunction {
   std::string_view label;   // of SYNDROME_UNIT
 };
 
+/// SYNDROME_ATOMIC_SET.
+struct CapturedSetMember {
+  std::string_view name;  // of the variable or field
+  std::string_view set;
+};
+
 struct CapturedModule {
   std::uint64_t base = 0;
   std::uint64_t end = 0;
@@ -65,6 +71,7 @@ class CaptureMeta {
 
   std::vector<CapturedFunction> functions;
   std::vector<unit::Site> sites;  // of all functions; Site::inlined: 1 + an index in here
+  std::vector<CapturedSetMember> set_members;
   std::vector<CapturedModule> modules;
   std::vector<CapturedGlobal> globals;                         // by address, no two overlap
   std::vector<std::pair<std::uint32_t, std::string>> threads;  // number and last name, by number

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
+#include <utility>
 
+#include "event/labels.h"
 #include "trace/demangle.h"
 
 namespace syndrome::trace {
@@ -26,6 +30,52 @@ bool is_of_program(std::string_view name) {
   return !name.starts_with("std::") && !name.starts_with("_");
 }
 
+/// How the name of a function of a container is mangled, and what its fields are called.
+using Family = std::pair<std::string_view, std::string_view>;
+constexpr std::array<Family, 15> kContainers = {{
+    {"6vector", "_Vector_"},
+    {"14priority_queue", "_Vector_"},
+    {"12basic_string", "basic_string"},
+    {"3map", "_Rb_tree"},
+    {"3set", "_Rb_tree"},
+    {"8multimap", "_Rb_tree"},
+    {"8multiset", "_Rb_tree"},
+    {"5deque", "_Deque"},
+    {"5queue", "_Deque"},
+    {"5stack", "_Deque"},
+    {"13unordered_map", "_Hash"},
+    {"13unordered_set", "_Hash"},
+    {"4list", "_List_"},
+    {"8optional", "_Optional"},
+    {"12forward_list", "_Fwd_list"},
+}};
+
+/// Whether a function of the library, by its linkage name, may access such a field of its container
+/// itself, and not of a node.
+bool is_field_of_container(std::string_view function, std::string_view field) {
+  for (const std::string_view node : {"_Rb_tree_node", "_Hash_node", "_Node", "_node_base"}) {
+    if (field.find(node) != std::string_view::npos) return false;
+  }
+  // "_ZNSt6vectorI…", "_ZNKSt7__cxx1112basic_stringI…"
+  const std::size_t end = function.find('I');
+  const std::string_view front = function.substr(0, end);
+  return end != std::string_view::npos &&
+         std::ranges::any_of(kContainers, [&](const Family& family) {
+           return front.ends_with(family.first) &&
+                  field.find(family.second) != std::string_view::npos;
+         });
+}
+
+/// "Shop" of "Shop::items_".
+std::string_view class_of(std::string_view field) {
+  const std::size_t end = field.rfind("::");
+  return end == std::string_view::npos ? std::string_view() : field.substr(0, end);
+}
+
+std::uint64_t key_of(std::string_view name, std::uint64_t object) {
+  return std::hash<std::string_view>()(name) ^ (object * 0x9E3779B97F4A7C15u);
+}
+
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
@@ -40,6 +90,7 @@ void CaptureNames::grow() {
   const std::size_t known = function_ids_.size();
   owners_.resize(meta_->sites.size());
   site_ids_.resize(meta_->sites.size());
+  called_.resize(meta_->sites.size());
   function_ids_.resize(meta_->functions.size());
   for (std::size_t f = known; f < meta_->functions.size(); ++f) {
     const CapturedFunction& function = meta_->functions[f];
@@ -47,6 +98,24 @@ void CaptureNames::grow() {
       owners_[function.first + i] = static_cast<std::uint32_t>(f);
     }
   }
+  for (; set_members_told_ < meta_->set_members.size(); ++set_members_told_) {
+    const CapturedSetMember& member = meta_->set_members[set_members_told_];
+    if (member.name.empty() || member.set.empty()) continue;
+    (void)label(fmt::format("{}{} {}", kSetMemberLabel, member.set, member.name));
+  }
+}
+
+bool CaptureNames::is_called_back(std::uint32_t call, std::uint32_t function) {
+  if (call == 0 || function == CaptureMeta::kNone) return false;
+  Called& called = called_[call - 1];
+  if (called.function != function) {
+    const unit::Site& site = meta_->sites[call - 1];
+    const std::string_view name = site.kind == unit::SiteKind::kCall
+                                      ? meta_->text(owner(call - 1), site.bytes)
+                                      : std::string_view();
+    called = {function, !name.empty() && name != meta_->functions[function].name};
+  }
+  return called.back;
 }
 
 ThreadId CaptureNames::thread(std::uint32_t number) {
@@ -115,8 +184,70 @@ std::string CaptureNames::place_name(const CapturedGlobal& global, std::uint64_t
                                    : fmt::format("{}+{}", global.name, address - global.address);
 }
 
+std::uint64_t CaptureNames::freed(std::uint64_t address) {
+  const auto known = allocations_.find(address);
+  if (known == allocations_.end()) return 0;
+  const std::uint64_t bytes = known->second;
+  allocations_.erase(known);
+  return bytes;
+}
+
+/// Where the global or the allocation begins that has this byte; 0: not known.
+std::uint64_t CaptureNames::region_of(std::uint64_t address) const {
+  if (const CapturedGlobal* const global = meta_->global_at(address)) return global->address;
+  // malloc's addresses are multiples of 16; an object that is larger than this has few containers.
+  constexpr std::uint64_t kFurthest = 4096;
+  constexpr std::uint64_t kStep = 16;
+  const std::uint64_t first = address & ~(kStep - 1);
+  for (std::uint64_t at = first; at + kFurthest > first && at >= kStep; at -= kStep) {
+    const auto known = allocations_.find(at);
+    if (known != allocations_.end()) return address - at < known->second ? at : 0;
+  }
+  return 0;
+}
+
+/// The program's call of the container's function knows the field and where it is in its object,
+/// not where the object is. It is where an object of that class is known, or a global or an
+/// allocation begins, if that is where the access can be one to the container's own bytes.
+CaptureNames::Member CaptureNames::member_of(const unit::Site& site, std::string_view name,
+                                             std::uint64_t address,
+                                             std::span<const OpenFrame> stack) const {
+  constexpr std::uint64_t kLargest = 80;  // std::deque
+  const auto is_library = [&](const OpenFrame& frame) {
+    return !frame.block && frame.function != CaptureMeta::kNone &&
+           (meta_->functions[frame.function].flags & unit::kSystem) != 0;
+  };
+  if (is_of_program(name) || (site.flags & unit::kHasOffset) == 0) return {};
+  std::size_t outermost = stack.size();
+  while (outermost > 0 && is_library(stack[outermost - 1])) --outermost;
+  if (outermost == stack.size() || stack[outermost].call == 0) return {};
+  const std::uint32_t at = stack[outermost].call - 1;
+  const unit::Site& call = meta_->sites[at];
+  const std::string_view field = meta_->text(owner(at), call.name);
+  constexpr unsigned kFlags = unit::kHasOffset | unit::kAmbiguous;
+  if (call.kind != unit::SiteKind::kCall || (call.flags & kFlags) != unit::kHasOffset ||
+      call.offset < 0 || class_of(field).empty() || !is_of_program(field) ||
+      !is_field_of_container(meta_->text(owner(at), call.bytes), name)) {
+    return {};
+  }
+  const auto offset = static_cast<std::uint64_t>(call.offset);
+  for (std::uint64_t inside = address % 8; inside < kLargest; inside += 8) {
+    const std::uint64_t object = address - offset - inside;
+    if (objects_known_.contains(key_of(class_of(field), object))) return {field, object};
+  }
+  if (const std::uint64_t region = region_of(address); region != 0) {
+    const bool fits = address - region >= offset && address - region - offset < kLargest;
+    return fits ? Member{field, region} : Member();
+  }
+  // A local variable: most containers begin with the part that has this field.
+  if (name.find("_iterator") != std::string_view::npos) return {};
+  const std::uint64_t before = name.find("_Rb_tree_header") != std::string_view::npos ? 8 : 0;
+  const auto inside = static_cast<std::uint64_t>(std::int64_t{site.offset});
+  return {field, address - inside - before - offset};
+}
+
 VarId CaptureNames::variable(std::uint32_t site, std::uint64_t address, std::uint64_t segment,
-                             std::uint32_t generation) {
+                             std::uint32_t generation, std::span<const OpenFrame> stack) {
   text_.clear();
   const auto out = std::back_inserter(text_);
   const CapturedGlobal* const global = meta_->global_at(segment);
@@ -136,16 +267,25 @@ VarId CaptureNames::variable(std::uint32_t site, std::uint64_t address, std::uin
     // come by the same name (a union).
     std::uint64_t base = segment;
     bool of_object = false;
-    if ((at->flags & (unit::kHasOffset | unit::kAmbiguous)) == unit::kHasOffset &&
-        segment == address) {
+    if (const Member member = member_of(*at, name, address, stack); !member.name.empty()) {
+      of_object = true;
+      base = member.object;
+      text_ += member.name;
+      text_ += '.';
+      text_ += name.substr(class_of(name).size() + 2);
+      // A std::deque has two iterators with the same fields.
+      fmt::format_to(out, "+{}", segment - base);
+    } else if ((at->flags & (unit::kHasOffset | unit::kAmbiguous)) == unit::kHasOffset &&
+               segment == address) {
       const std::uint64_t object = address - static_cast<std::uint64_t>(std::int64_t{at->offset});
-      const std::uint64_t key =
-          std::hash<std::string_view>()(name) ^ (object * 0x9E3779B97F4A7C15u);
-      const auto known = fields_.try_emplace(key, segment).first;
+      const auto known = fields_.try_emplace(key_of(name, object), segment).first;
       of_object = known->second == segment;
-      if (of_object) base = object;
+      if (of_object) {
+        base = object;
+        if (is_of_program(name)) objects_known_.insert(key_of(class_of(name), object));
+      }
     }
-    text_ += name;
+    if (text_.empty()) text_ += name;
     text_ += of_object ? '@' : ':';
     const CapturedGlobal* const around = meta_->global_at(base);
     if (around != nullptr) {

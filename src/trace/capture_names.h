@@ -3,16 +3,19 @@
 //   thread     main, T1, T2 "worker"          the system's name when it differs from the program's
 //   variable   counter, table+24              a global, and how far in it
 //              Account::balance@5581c0        a field, and the object that it is in
+//              Shop::items_._M_finish+8@5581c0  a field of a container that is a field
 //              values:5581c8                  a name, and the address, when the object is not known
 //              5581c0                         memory that no name is known of
 //   lock, …    the same, by the name at the call, or mutex@5581c0
 //   label      Account::transfer              a function without its parameters
+//              atomic-set S Account::balance  no function: what SYNDROME_ATOMIC_SET says
 //   site       bank.cc:12:5 Account::transfer
 // A name that comes again for another thing (memory that was freed and used again) ends in ~2, ~3 …
 
 #pragma once
 
 #include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 
 #include <cstdint>
 #include <map>
@@ -54,9 +57,19 @@ class CaptureNames {
   }
   [[nodiscard]] LabelId label(std::string_view text);
 
+  /// Whether a function that seems to be called from this site is not the one that the call is of:
+  /// code without probes has called it.
+  [[nodiscard]] bool is_called_back(std::uint32_t call, std::uint32_t function);
+
   /// A new variable: a segment at `segment` that an access at `address` from this site covers.
+  /// `stack`: who runs, when that is known. It tells whose member a container of the library is.
   [[nodiscard]] VarId variable(std::uint32_t site, std::uint64_t address, std::uint64_t segment,
-                               std::uint32_t generation);
+                               std::uint32_t generation, std::span<const OpenFrame> stack = {});
+
+  /// Of the heap.
+  void allocated(std::uint64_t address, std::uint64_t bytes) { allocations_[address] = bytes; }
+  /// How many bytes were allocated there; 0: not known.
+  std::uint64_t freed(std::uint64_t address);
 
   /// The lock, barrier, … at the address, which is new when none is known there. `stack`: who runs.
   struct Object {
@@ -77,6 +90,14 @@ class CaptureNames {
     return meta_->functions[owners_[site]];
   }
   [[nodiscard]] std::string place_name(const CapturedGlobal& global, std::uint64_t address) const;
+  /// The field that a container of the library is, and the object that has it.
+  struct Member {
+    std::string_view name;  // empty: not known
+    std::uint64_t object = 0;
+  };
+  [[nodiscard]] Member member_of(const unit::Site& site, std::string_view name,
+                                 std::uint64_t address, std::span<const OpenFrame> stack) const;
+  [[nodiscard]] std::uint64_t region_of(std::uint64_t address) const;
 
   struct Key {
     std::uint64_t address = 0;
@@ -89,13 +110,22 @@ class CaptureNames {
   std::vector<std::uint32_t> owners_;  // by site: its function
   std::vector<std::uint32_t> site_ids_;
   std::vector<std::uint32_t> function_ids_;
+  /// What is_called_back() has found out last, by site.
+  struct Called {
+    std::uint32_t function = CaptureMeta::kNone;
+    bool back = false;
+  };
+  std::vector<Called> called_;
+  std::size_t set_members_told_ = 0;
   tsl::robin_map<std::uint32_t, std::uint32_t> thread_ids_;
   tsl::robin_map<std::string, std::uint32_t> labels_;
   tsl::robin_map<std::string, std::uint32_t> sites_;
   std::map<Key, Object> objects_;
   tsl::robin_map<std::string, std::uint32_t> object_names_;  // how often each was given
   tsl::robin_map<std::uint64_t, std::uint64_t, MixHash>
-      fields_;  // hash of a field's name -> its address
+      fields_;                                            // hash of a field's name -> its address
+  tsl::robin_set<std::uint64_t, MixHash> objects_known_;  // hashes of class and address
+  tsl::robin_map<std::uint64_t, std::uint64_t, MixHash> allocations_;  // and their sizes
   std::string text_;
 };
 

@@ -212,7 +212,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     const SiteId site = names_.site(index);
     survey_.memory.each(address, bytes, [&](CaptureMemory::Slot& slot, std::uint64_t segment) {
       if (slot.id == CaptureMemory::kNew) {
-        slot.id = names_.variable(index, address, segment, ++slot.generation).value;
+        slot.id = names_.variable(index, address, segment, ++slot.generation, stack()).value;
       }
       emit(kind, slot.id, site, order);
     });

@@ -49,7 +49,7 @@ constexpr Case kCases[] = {
     {"merge_sort", "Threads::available_", "split"},
     {"merge_sort2", "Sorters::running_", "Sorters::finished"},
     {"ping_pong", "Table::ball_", "Table::play"},
-    {"shop", "std::vector", "Customer::buy", "[units]\nwork = [\"Customer::buy\"]\n"},
+    {"shop", "Shelf::items_", "Customer::buy", "[units]\nwork = [\"Customer::buy\"]\n"},
     {"suns_account", "Bank::balance_", "Bank::update"},
     {"vector_copy", "Vector::size_", "Vector::Vector", "", true},
     {"synchronized_list", "std::vector", "SynchronizedList::add_all", "", true},
@@ -118,6 +118,52 @@ TEST_P(AtomicSetsProgram, HasItsBugAndItsTwinHasNot) {
         "syndrome record -q -o run.syn --noise=2 -- ./program small fixed"}) {
     const Outcome fixed = check(record);
     EXPECT_EQ(fixed.code, 0) << record << '\n' << fixed.out << fixed.err;
+  }
+}
+
+TEST(AtomicSetsDefaults, MeanInAProgramWhatThePageSays) {
+  struct Expected {
+    std::string_view which;
+    std::string_view locations;  // of a finding; empty: there is none
+    std::string_view set = "";
+  };
+  constexpr Expected kExpected[] = {
+      {"globals", "checking savings", "money"},
+      {"fields", "Order::price Order::tax", "sum of "},
+      {"other-fields", ""},
+      {"container", "Shop::items_ Shop::count_", "Shop at "},
+      {"called", "Loop::handled_", "Loop at "},
+      {"called-back", ""},
+      {"unlocked", "Mailbox::letters_", "Mailbox at "},
+      {"timeout", ""},
+  };
+  const Shell shell;
+  const std::string root = source_directory().string();
+  for (const char* const level : {"-O0", "-O2"}) {
+    const Outcome built =
+        shell.run("syndrome c++ -std=c++20 -g -Wall -Wextra -Werror -pthread " +
+                  std::string(level) + " -I'" + root + "/bench/programs/atomic_sets' '" + root +
+                  "/tests/atomic_sets/defaults.cc' -o program");
+    ASSERT_EQ(built.code, 0) << built.err;
+    for (const Expected& expected : kExpected) {
+      const std::string which(expected.which);
+      ASSERT_EQ(shell.run("syndrome record -q -o run.syn -- ./program " + which).code, 0) << which;
+      const Outcome checked = shell.run("syndrome check --check atomic-sets --format json run.syn");
+      EXPECT_EQ(checked.code, expected.locations.empty() ? 0 : 1) << which << checked.out;
+      std::set<std::string> found;
+      const json report = json::parse(checked.out);
+      for (const json& finding : report["checks"][0]["findings"]) {
+        EXPECT_THAT(finding["set"].get<std::string>(), HasSubstr(std::string(expected.set)));
+        std::string locations;
+        for (const std::string location : finding["locations"]) {
+          locations += (locations.empty() ? "" : " ") + location.substr(0, location.find('@'));
+        }
+        found.insert(locations);
+      }
+      if (!expected.locations.empty()) {
+        EXPECT_THAT(found, Contains(std::string(expected.locations))) << which << level;
+      }
+    }
   }
 }
 

@@ -223,6 +223,79 @@ TEST(AtomicSets, AWaitEndsWhatIsAUnitByDefault) {
               ElementsAre("2 Queue at 10: 5 8 10"));
 }
 
+// A wait that times out is only seen by its lock, which is given back and taken again at one place.
+TEST(AtomicSets, AWaitThatTimesOutEndsOne) {
+  const auto poll = [](std::string_view again, std::string_view between) {
+    return "T1|enter(Queue::poll)\nT1|acq(m)|q:1\nT1|r(Queue::count@10)|q:2\nT1|rel(m)|q:3\n" +
+           std::string(between) +
+           "T2|enter(run)\nT2|enter(Queue::put)\nT2|acq(m)\nT2|w(Queue::count@10)\n"
+           "T2|rel(m)\nT2|exit()\nT1|acq(m)|" +
+           std::string(again) + "\nT1|r(Queue::count@10)|q:4\nT1|rel(m)|q:5\nT1|exit()\nT2|exit()";
+  };
+  EXPECT_THAT(findings(poll("q:3", "")), IsEmpty());
+  EXPECT_THAT(findings(poll("q:6", "")), ElementsAre("2 Queue at 10: 3 8 12"));
+  EXPECT_THAT(findings(poll("q:3", "T1|r(x)|q:7\n")), ElementsAre("2 Queue at 10: 3 9 13"));
+  EXPECT_THAT(findings(poll("q:3", ""), "[units]\nwork = ['Queue::poll']"),
+              ElementsAre("2 Queue at 10: 3 8 12"));
+}
+
+// What code without probes calls is no part of whoever called that code, which goes on afterwards.
+TEST(AtomicSets, WhatIsCalledBackIsAUnitByItself) {
+  const auto handled = [](std::string_view call, std::string_view back) {
+    return "M|enter(Loop::run)\n" + std::string(call) +
+           "M|enter(handle)\nM|w(Loop::n@10)\nM|exit()\n" + std::string(back) +
+           "V|w(Loop::n@10)\n" + std::string(call) +
+           "M|enter(handle)\nM|w(Loop::n@10)\nM|exit()\n" + std::string(back) + "M|exit()";
+  };
+  EXPECT_THAT(findings(handled("M|enter(unit (called back))\n", "M|exit()\n")), IsEmpty());
+  EXPECT_THAT(findings(handled("", "")), ElementsAre("5 Loop at 10: 3 5 7"));
+  EXPECT_THAT(findings(handled("M|enter(unit (called back))\n", "M|exit()\n"),
+                       "[units]\nwork = ['Loop::run']"),
+              ElementsAre("5 Loop at 10: 4 7 10"));
+  EXPECT_THAT(findings(R"(
+    M|enter(Loop::run)
+    M|r(Loop::n@10)
+    M|enter(unit (called back))
+    M|enter(handle)
+    M|r(Loop::n@10)
+    M|exit()
+    M|exit()
+    V|w(Loop::n@10)
+    M|r(Loop::n@10)
+    M|exit()
+)"),
+              ElementsAre("2 Loop at 10: 2 8 9"));
+  // Once a declared unit has the set, it has it before and behind.
+  EXPECT_THAT(findings(R"(
+    T0|enter(D::h())
+    T0|enter(unit)
+    T0|enter(unit (called back))
+    T0|r(C::a@10)
+    T0|exit()
+    T1|w(C::a@10)
+    T0|r(C::a@10)
+)"),
+              ElementsAre("2 C at 10: 4 6 7"));
+}
+
+// A copy asks the other object for its size, and then for what is in it.
+TEST(AtomicSets, WhatCopiesAnObjectIsAUnitForIt) {
+  for (const std::string_view function : {"V::V(V&)", "V::operator=(V const&)"}) {
+    EXPECT_THAT(findings("T1|enter(" + std::string(function) + R"()
+      T1|w(V::size@10)
+      T1|enter(V::get())
+      T1|r(V::size@20)
+      T1|exit()
+      T2|w(V::size@20)
+      T1|enter(V::copy())
+      T1|r(V::size@20)
+      T1|exit()
+      T1|exit()
+)"),
+                ElementsAre("2 V at 20: 4 6 8"));
+  }
+}
+
 // A loop that takes its lock in each round, by itself or by a function that returns with it; not
 // one that calls a function which takes it and lets go of it.
 TEST(AtomicSets, ARoundOfALoopThatLocksIsAUnit) {

@@ -4,6 +4,26 @@
 #include <ranges>
 
 namespace syndrome::check::atomic_sets {
+namespace {
+
+/// Whether a thread is not where it was when it does such a thing: what it gave back before, it did
+/// not give back in a wait.
+bool changes_place(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRead:
+    case EventKind::kWrite:
+    case EventKind::kRmw:
+    case EventKind::kBegin:
+    case EventKind::kEnd:
+    case EventKind::kEnter:
+    case EventKind::kExit:
+    case EventKind::kAcquire:
+    case EventKind::kAcquireShared: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event& event,
                                                                      EventNumber number,
@@ -11,6 +31,10 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
   assigned_.clear();
   ended_.clear();
   if (event.flags != 0) return {};
+  const auto given_back = given_back_.find(event.thread);
+  const bool takes_again = given_back != given_back_.end() && event.site.value != 0 &&
+                           given_back->second == GivenBack{event.target, event.site};
+  if (changes_place(event.kind)) given_back_.erase(event.thread);
   switch (event.kind) {
     case EventKind::kRead:
     case EventKind::kWrite:
@@ -24,12 +48,14 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
     case EventKind::kCondWait: wait(stack(event.thread)); break;
     case EventKind::kAcquire:
     case EventKind::kAcquireShared:
+      if (takes_again) wait(stack(event.thread));
       if (Stack& open = stack(event.thread); !open.empty()) {
         hold(open.back(), event.target, event.site);
       }
       break;
     case EventKind::kRelease:
     case EventKind::kReleaseShared:
+      given_back_[event.thread] = {event.target, event.site};
       for (Frame& frame : stack(event.thread) | std::views::reverse) {
         if (std::erase(frame.held, event.target) != 0) break;
       }
@@ -76,7 +102,8 @@ void UnitsByDefinition::access(const Event& event, EventNumber number, const Nam
 /// The open function or block that the set's accesses belong to; the set is entered there.
 UnitsByDefinition::Frame* UnitsByDefinition::owner(Stack& stack, std::uint32_t set) {
   for (Frame& frame : stack) {
-    if (frame.owned.contains(set) || frame.part.contains(set)) return &frame;
+    if (frame.owned.contains(set)) return &frame;
+    if (frame.part.contains(set) && !is_behind_gap(stack, frame)) return &frame;
   }
   for (Frame& frame : stack) {
     const bool declared = is_declared(frame, set);
@@ -93,13 +120,22 @@ bool UnitsByDefinition::is_declared(const Frame& frame, std::uint32_t set) {
                              [&](std::uint32_t word) { return sets_.is_called(set, word); });
 }
 
+/// Whether the frame has called code without probes that has called back.
+bool UnitsByDefinition::is_behind_gap(const Stack& stack, const Frame& frame) {
+  return std::any_of(stack.begin() + (&frame - stack.data()), stack.end(),
+                     [](const Frame& each) { return each.label.called_back; });
+}
+
 bool UnitsByDefinition::is_default(const Stack& stack, Frame& frame, std::uint32_t set) {
   const auto is_function = [](const Frame& each) {
     return !each.block && !each.label.library && !each.label.annotation;
   };
-  if (!is_function(frame) || frame.label.never || frame.entry || frame.inherited) return false;
+  if (!is_function(frame) || frame.label.never || frame.entry || frame.inherited ||
+      is_behind_gap(stack, frame)) {
+    return false;
+  }
   const bool of_class = frame.label.type != 0 && sets_.has_class(set, frame.label.type);
-  if (of_class && (frame.self.empty() || frame.self.contains(set))) {
+  if (of_class && (frame.self.empty() || frame.self.contains(set) || frame.label.copies)) {
     frame.self.insert(set);
     return true;
   }
@@ -147,9 +183,11 @@ void UnitsByDefinition::enter(const Event& event, EventNumber number, const Name
       auto outer = open.rbegin();
       if (outer->block && open.size() > 1) ++outer;
       const bool function = !outer->block && !outer->label.annotation;
-      if (function && outer->first.site == event.site && number - outer->begin <= 3) {
+      if (function && outer->first.site == event.site && number - outer->begin <= 3 &&
+          outer->part.empty() && outer->part_begin == outer->begin && !outer->label.for_all) {
         frame.begin = outer->begin;
         frame.first = outer->first;
+        outer->part_begin = 0;
       }
     }
   }

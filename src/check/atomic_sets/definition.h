@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -59,6 +60,11 @@ class UnitsByDefinition {
     std::set<std::uint32_t> rounds;   // sites: where, in this part
   };
   using Stack = std::vector<Frame>;  // outermost first
+  struct GivenBack {
+    std::uint32_t lock = 0;
+    SiteId site;
+    friend bool operator==(const GivenBack&, const GivenBack&) = default;
+  };
 
   [[nodiscard]] Stack& stack(ThreadId thread);
   void access(const Event& event, EventNumber number, const Names& names);
@@ -70,6 +76,7 @@ class UnitsByDefinition {
   void hold(Frame& frame, std::uint32_t lock, SiteId place);
   [[nodiscard]] Frame* owner(Stack& stack, std::uint32_t set);
   [[nodiscard]] bool is_declared(const Frame& frame, std::uint32_t set);
+  [[nodiscard]] static bool is_behind_gap(const Stack& stack, const Frame& frame);
   [[nodiscard]] bool is_default(const Stack& stack, Frame& frame, std::uint32_t set);
 
   bool span_threads_;
@@ -77,6 +84,7 @@ class UnitsByDefinition {
   SetRule sets_;
   UnitRule units_;
   std::vector<Stack> stacks_;
+  std::map<ThreadId, GivenBack> given_back_;  // by threads whose last event was a release
   std::vector<Assigned> assigned_;
   std::vector<EventNumber> ended_;
 };

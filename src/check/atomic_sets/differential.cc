@@ -13,6 +13,7 @@
 #include "check/atomic_sets/oracle.h"
 #include "check/atomic_sets/verify.h"
 #include "check/samples/shrink.h"
+#include "event/labels.h"
 #include "spec/spec.h"
 
 namespace syndrome::check::atomic_sets {
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 16> kVariables = {"C::a@10",
                                                          "std::_Vector_base<C>::_M_b@30",
                                                          "E::limit.max@40"};
 
-constexpr std::array<std::string_view, 14> kFunctions = {"main",
+constexpr std::array<std::string_view, 16> kFunctions = {"main",
                                                          "C::f(int)",
                                                          "C::g() const",
                                                          "D::h()",
@@ -48,7 +49,9 @@ constexpr std::array<std::string_view, 14> kFunctions = {"main",
                                                          "ns::E<int>::set(int)",
                                                          "unit D",
                                                          "deterministic C::f",
-                                                         "C::never()"};
+                                                         "C::never()",
+                                                         "C::C(C const&)",
+                                                         kCalledBackLabel};
 
 const spec::Spec& spec_of(std::size_t number) {
   static const std::array<spec::Spec, 3> kSpecs = [] {

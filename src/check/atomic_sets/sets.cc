@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "event/labels.h"
 #include "spec/pattern.h"
 
 namespace syndrome::check::atomic_sets {
@@ -71,8 +72,9 @@ std::string_view container_of(std::string_view field) {
   return found == kContainers.end() ? std::string_view() : found->second;
 }
 
-/// "std::vector at 5581c0"
+/// "Shop::items_@5581c0", "std::vector at 5581c0"
 std::string container_name(const VariableName& parts) {
+  if (!parts.inside.empty()) return fmt::format("{}@{}", parts.name, parts.object);
   const std::string_view known = container_of(parts.name);
   return fmt::format("{} at {}", known.empty() ? spec::without_templates(parts.name) : known,
                      parts.object);
@@ -91,12 +93,26 @@ std::string_view last_word(std::string_view name) {
   return type.empty() ? name.substr(name.starts_with("::") ? 2 : 0) : name.substr(type.size() + 2);
 }
 
+/// Where the name of a field of the library begins, which no program may use: "._M_finish+8".
+std::size_t inside_of(std::string_view name) {
+  std::size_t dot = name.find("._");
+  while (dot != std::string_view::npos &&
+         (dot + 2 == name.size() || name[dot + 2] < 'A' || name[dot + 2] > 'Z')) {
+    dot = name.find("._", dot + 1);
+  }
+  return dot;
+}
+
 }  // namespace
 
 VariableName::VariableName(std::string_view text) : name(without_generation(text)) {
   if (const std::size_t at = name.rfind('@'); at != std::string_view::npos) {
     object = name.substr(at + 1);
     name = name.substr(0, at);
+    if (const std::size_t dot = inside_of(name); dot != std::string_view::npos) {
+      inside = name.substr(dot);
+      name = name.substr(0, dot);
+    }
     return;
   }
   const std::size_t colon = find_outside(name, ':');
@@ -122,16 +138,37 @@ SetRule::SetRule(const SetRuleOptions& options, Words& words)
   if (options.spec == nullptr) return;
   for (const spec::Entry& entry : options.spec->excluded_locations) track(entry, kExcluded);
   for (const spec::NamedList& list : options.spec->atomic_sets) {
-    bool one_class = !list.entries.empty();
-    std::string_view first;
-    for (const spec::Entry& entry : list.entries) {
-      track(entry, static_cast<std::uint32_t>(declared_.size()));
-      const std::string_view type =
-          entry.pattern.is_regex() ? std::string_view() : class_of(entry.pattern.text());
-      if (first.empty()) first = type;
-      one_class &= !type.empty() && type == first;
-    }
-    declared_.push_back({list.name, one_class});
+    for (const spec::Entry& entry : list.entries) declare(list.name, entry);
+  }
+}
+
+void SetRule::declare(std::string_view set, const spec::Entry& entry) {
+  const std::string_view type =
+      entry.pattern.is_regex() ? std::string_view() : class_of(entry.pattern.text());
+  const auto known = std::find_if(declared_.begin() + 1, declared_.end(),
+                                  [&](const Declared& each) { return each.name == set; });
+  track(entry, static_cast<std::uint32_t>(known - declared_.begin()));
+  if (known == declared_.end()) {
+    declared_.push_back({std::string(set), !type.empty(), std::string(type)});
+  } else {
+    known->of_objects &= type == known->type;
+  }
+}
+
+void SetRule::take_labels(const Names& names) {
+  const StringTable& labels = names.table(Space::kLabel);
+  for (; labels_taken_ < labels.size(); ++labels_taken_) {
+    std::string_view text = labels[labels_taken_];
+    if (!text.starts_with(kSetMemberLabel)) continue;
+    text.remove_prefix(kSetMemberLabel.size());
+    const std::size_t space = text.find(' ');
+    if (space == std::string_view::npos) continue;
+    // The compiler's names are whole.
+    Result<spec::Pattern> member = spec::Pattern::parse("::" + std::string(text.substr(space + 1)));
+    if (!member) continue;
+    said_by_program_.push_back({std::move(*member), 0, 0});
+    declare(text.substr(0, space), said_by_program_.back());
+    entries_.back().matched = true;
   }
 }
 
@@ -175,6 +212,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
   if (variable >= places_.size()) {
     places_.resize(std::max<std::size_t>(variable + 1, names.table(Space::kVariable).size()));
   }
+  take_labels(names);
   const std::string_view text = names.variable(VarId(variable));
   const VariableName parts(text);
   Place place;
@@ -194,7 +232,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
         of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name;
     add(details_of(set).titles, words_->of(declared.name));
     if (!parts.object.empty()) add_class(set, class_of(parts.name));
-    in.push_back({set, variable});
+    in.push_back({set, parts.inside.empty() ? variable : container(set, variable, parts.name)});
   }
   if (said.empty()) {
     place.counts_atomics = options_.otherwise != spec::DefaultSets::kClass;
@@ -218,7 +256,7 @@ std::uint32_t SetRule::life_of(std::string_view text, const VariableName& parts)
   if (parts.object.empty() || parts.is_element()) return 0;
   const std::hash<std::string_view> hash;
   Life& life = lives_[hash(parts.object)];
-  const auto field = static_cast<std::uint32_t>(hash(parts.name));
+  const auto field = static_cast<std::uint32_t>(hash(parts.name) + hash(parts.inside));
   const auto type = static_cast<std::uint32_t>(hash(class_of(parts.name)));
   const bool used_again = without_generation(text) != text;
   const bool of_another_class = !life.classes.empty() && !contains(life.classes, type) &&
@@ -254,16 +292,12 @@ Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
     // The elements of an array in an object: where the object begins is not known.
     if (parts.is_element()) return alone(variable);
     const std::uint32_t set = set_of("object", parts.object, life);
-    if (of_library(parts.name)) {
-      const std::uint32_t location = containers_.try_emplace(set, variable).first->second;
-      is_container_[location] = true;
-      return {set, location};
-    }
+    if (of_library(parts.name)) return {set, container(set, variable, {})};
     classes_[spec::without_templates(type)] = true;
     // What has no field in its name is an object as a whole.
     add_class(set, type);
     add_class(set, parts.name);
-    return {set, variable};
+    return {set, parts.inside.empty() ? variable : container(set, variable, parts.name)};
   }
   if (!parts.place.empty()) {
     const std::string_view array = array_of(parts);
@@ -278,6 +312,14 @@ Membership SetRule::by_default(std::uint32_t variable, std::string_view text,
   // Memory without a name is known by its address, and that is used again.
   if (without_generation(text) != text) return alone(variable);
   return {set_of("object", without_offset(parts.name)), variable};
+}
+
+/// The location that the container of this name is; there is one without a name.
+std::uint32_t SetRule::container(std::uint32_t set, std::uint32_t variable, std::string_view name) {
+  const std::uint64_t key = std::hash<std::string_view>()(name) ^ set * 0x9E3779B97F4A7C15U;
+  const std::uint32_t location = containers_.try_emplace(key, variable).first->second;
+  is_container_[location] = true;
+  return location;
 }
 
 /// By a hash: among a million sets, two that are taken for one have odds of one to 30 million.

@@ -5,7 +5,10 @@
 // sets that the default says: one for each location, one for all of them, or, by `class`,
 //
 //   Account::balance@5581c0   with the other fields of that object, also of its base classes
-//   std::vector…@5581c0       a container of the library is one location, in a set of its own
+//   Account::log_._M_finish+8@5581c0   a container of the library is one location, with the fields
+//   of the
+//                             object that it is a field of
+//   std::vector…@5581c0       and in a set of its own, if it is none
 //   table+24, table[]:table+24   the elements of a global array are locations of one set
 //   Account::count            static members of a class, once an object of it has been seen, are
 //   one all other names           a set by itself
@@ -23,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +45,7 @@ struct VariableName {
   std::string_view name;    // "bank::Account::balance", "table[]"
   std::string_view object;  // "5581c0" or "accounts+16" of what is behind an @; else empty
   std::string_view place;   // "table+24" of what is behind a colon; else empty
+  std::string_view inside;  // "._M_finish+8" of what is inside of a container that is a field
 
   [[nodiscard]] bool is_element() const { return name.ends_with("[]"); }
 };
@@ -135,12 +140,13 @@ class SetRule {
   struct Tracked {
     const spec::Entry* entry = nullptr;
     std::uint32_t of = kExcluded;  // in declared_
-    bool matched = false;
+    bool matched = false;          // or need not be
   };
-  /// A set of the spec.
+  /// A set of the spec, or of SYNDROME_ATOMIC_SET.
   struct Declared {
     std::string name;
     bool of_objects = false;  // one for each object
+    std::string type;         // the class of all its entries, when that is so
   };
 
   static bool contains(const std::vector<std::uint32_t>& words, std::uint32_t word) {
@@ -153,12 +159,17 @@ class SetRule {
     if (!contains(words, word)) words.push_back(word);
   }
   void track(const spec::Entry& entry, std::uint32_t of);
+  void declare(std::string_view set, const spec::Entry& entry);
+  /// What the program says by labels that have come since the last time.
+  void take_labels(const Names& names);
   [[nodiscard]] std::vector<std::uint32_t> declared_for(std::string_view text,
                                                         const VariableName& parts);
   void decide(std::uint32_t variable, const Names& names);
   [[nodiscard]] Membership by_default(std::uint32_t variable, std::string_view text,
                                       const VariableName& parts, std::uint32_t life);
   [[nodiscard]] Membership alone(std::uint32_t variable);
+  [[nodiscard]] std::uint32_t container(std::uint32_t set, std::uint32_t variable,
+                                        std::string_view name);
   /// How many objects there were before at the object's place.
   [[nodiscard]] std::uint32_t life_of(std::string_view text, const VariableName& parts);
   [[nodiscard]] std::uint32_t set_of(std::string_view kind, std::string_view key,
@@ -169,6 +180,8 @@ class SetRule {
   SetRuleOptions options_;
   Words* words_;
   std::vector<Declared> declared_;  // the first is kExcluded
+  std::deque<spec::Entry> said_by_program_;
+  std::size_t labels_taken_ = 0;
   std::vector<Tracked> entries_;
   /// There may be as many entries as variables: those that end in a plain word, by that word.
   tsl::robin_map<std::string, std::vector<std::uint32_t>> by_word_;
@@ -185,7 +198,7 @@ class SetRule {
     std::vector<std::uint32_t> classes_before;  // of the life before
   };
   tsl::robin_map<std::uint64_t, Life> lives_;                // by hash of the object
-  tsl::robin_map<std::uint32_t, std::uint32_t> containers_;  // set -> the container's location
+  tsl::robin_map<std::uint64_t, std::uint32_t> containers_;  // hash of set and name -> location
   tsl::robin_map<std::uint32_t, bool> is_container_;         // locations
   tsl::robin_map<std::string, bool> classes_;                // of objects that were seen
 };

@@ -101,6 +101,16 @@ TEST(Sets, AContainerIsOneLocation) {
       ElementsAre("std::vector at 10: std::vector at 10 std::vector at 10"));
 }
 
+TEST(Sets, AContainerThatIsAFieldIsOneLocationOfItsOwner) {
+  EXPECT_THAT(sets_of({"A::list_._M_start+8@10", "A::n@10", "A::list_._M_finish+16@10",
+                       "A::name_._Alloc_hider+32@10", "A::part.x@10", "A::list_._M_start+8@20"}),
+              ElementsAre("A at 10: A::list_@10 A::n@10 A::list_@10 A::name_@10 A::part.x@10",
+                          "A at 20: A::list_@20"));
+  EXPECT_THAT(sets_of({"A::list_._M_start+8@10", "A::n@10", "A::list_._M_finish+16@10"},
+                      "atomic-sets.S = ['A::list_', 'A::n']"),
+              ElementsAre("S of 10: A::list_@10 A::n@10 A::list_@10"));
+}
+
 TEST(Sets, FirstFieldOfAGlobalObjectHasTheObjectsName) {
   EXPECT_THAT(sets_of({"account", "Account::savings@account"}),
               ElementsAre("account: account Account::savings@account"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "event/labels.h"
 #include "spec/pattern.h"
 
 namespace syndrome::check::atomic_sets {
@@ -41,7 +42,10 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
   UnitLabel unit;
   unit.known = true;
   const std::string_view name = names.label(LabelId(label));
-  if (name == kUnit || name.starts_with("unit ")) {
+  if (name == kCalledBackLabel) {
+    unit.library = true;
+    unit.called_back = true;
+  } else if (name == kUnit || name.starts_with("unit ")) {
     unit.annotation = true;
     std::string_view sets = trimmed(name.substr(kUnit.size()));
     unit.for_all = sets.empty();
@@ -53,6 +57,8 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
     }
   } else if (name.starts_with(kDeterministic)) {
     unit.library = true;
+  } else if (name.starts_with(kSetMemberLabel)) {
+    unit.never = true;
   } else if (!name.empty()) {
     const spec::TakenApart taken(name);
     for (Tracked& tracked : entries_) {
@@ -70,7 +76,11 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
     const std::string bare = spec::without_templates(name);
     unit.never |= bare == "main";
     const std::string_view type = class_of(bare);
-    if (!type.empty()) unit.type = words_->of(type);
+    if (!type.empty()) {
+      unit.type = words_->of(type);
+      const std::string_view own = spec::simple_name(bare);
+      unit.copies = own == "operator=" || own == spec::simple_name(type);
+    }
   } else {
     unit.never = true;
   }

@@ -11,16 +11,19 @@
 // And by default, of the functions that are neither main, nor what a thread begins with, nor the
 // library's, nor named by [units] exclude:
 //   a member function, for the object that it is called for: the first of its class that is
-//     accessed while it runs (the trace does not say what `this` is)
+//     accessed while it runs (the trace does not say what `this` is); constructors and assignments,
+//     which may copy another object, for all objects of their class
 //   a function that accesses an object itself (or through the library), from that access on; static
 //     members are an object of their class
 //
 // A set that has found its unit stays with it until that is over. Whoever waits for a condition
 // lets others in and knows it: what a function did before is over by default, and what it does
-// afterwards is another unit, which goes by its first access. So does a loop that takes its lock
-// anew in each round: a function that comes to hold a lock at a place where it has come to hold one
-// before (by itself, or by a function that returns with it) begins another unit. Declared units go
-// on.
+// afterwards is another unit, which goes by its first access. A wait that timed out is one, too: a
+// lock that is given back and taken again at one place, with nothing in between. So does a loop
+// that takes its lock anew in each round: a function that comes to hold a lock at a place where it
+// has come to hold one before (by itself, or by a function that returns with it) begins another
+// unit. Declared units go on. What code without probes calls back does not belong to the default
+// units of who called that code, which go on when it has returned.
 
 #pragma once
 
@@ -49,9 +52,11 @@ struct UnitLabel {
   bool library = false;
   bool never = false;               // no unit by default
   bool annotation = false;          // of a unit, not a function
+  bool called_back = false;         // by code without probes
   bool for_all = false;             // declared a unit for every set
   std::vector<std::uint32_t> sets;  // words: declared a unit for these
   std::uint32_t type = 0;           // word: the class of a member function; 0: none
+  bool copies = false;              // a constructor or an assignment
 };
 
 /// Decides about labels, each once.
@@ -115,10 +120,11 @@ class UnitTracker : public EventHandlers {
 
   void on_access(const Event& e, EventNumber n) {
     const SetRule::Sets sets = sets_.of(e.target, *names_);
+    Thread& thread = of(e.thread);
+    thread.given_back = {};
     if (!sets.counts_atomics && (e.order != MemoryOrder::kPlain || e.kind == EventKind::kRmw)) {
       return;
     }
-    Thread& thread = of(e.thread);
     ++accesses_;
     depth_ += thread.frames.size();
     for (const Membership& where : sets.in) {
@@ -151,11 +157,16 @@ class UnitTracker : public EventHandlers {
     const bool outermost = thread.own == 0;
     EventNumber begin = n;
     if (label.annotation && !thread.frames.empty()) {
-      // An annotated function is told by itself first: that is what people know it by.
+      // An annotated function is told by itself first: that is what people know it by. What it may
+      // be a unit for besides goes by its first access then.
       const Frame& function = thread.frames.back();
       const std::size_t around = thread.frames.size() > 1 && function.is_block ? 2 : 1;
-      const Frame& outer = thread.frames[thread.frames.size() - around];
-      if (outer.is_function && outer.site == e.site && n - outer.begin <= 3) begin = outer.begin;
+      Frame& outer = thread.frames[thread.frames.size() - around];
+      if (outer.is_function && outer.site == e.site && n - outer.begin <= 3 && !outer.parted &&
+          outer.part == kAlone && !outer.for_all) {
+        begin = outer.begin;
+        outer.parted = true;
+      }
     }
     Frame& frame = push(thread, e, begin);
     frame.for_all = label.for_all;
@@ -163,27 +174,28 @@ class UnitTracker : public EventHandlers {
         label.never || label.library || label.annotation || (outermost && e.thread.value != 0);
     frame.is_function = !label.annotation;
     frame.is_own = frame.is_function && !label.library;
+    frame.is_gap = label.called_back;
     frame.type = label.type;
+    frame.copies = label.copies;
     frame.label = e.target;
     if (frame.is_own) ++thread.own;
+    if (frame.is_gap) thread.owners.emplace_back();
   }
   void on_exit(const Event& e, EventNumber) { pop(of(e.thread), false); }
   void on_fork(const Event& e, EventNumber) {
     if (span_threads_) inherit(e.thread, e.child());
   }
-  void on_cond_wait(const Event& e, EventNumber) {
-    Thread& thread = of(e.thread);
-    for (Frame& frame : thread.frames) {
-      if (!frame.inherited && frame.part != kAlone) end_part(thread, frame);
-    }
-  }
+  void on_cond_wait(const Event& e, EventNumber) { wait(of(e.thread)); }
   void on_acquire(const Event& e, EventNumber) {
     Thread& thread = of(e.thread);
+    if (e.site.value != 0 && thread.given_back == GivenBack{e.target, e.site}) wait(thread);
+    thread.given_back = {};
     if (!thread.frames.empty()) hold(thread, thread.frames.back(), e.target, e.site);
   }
   void on_acquire_shared(const Event& e, EventNumber n) { on_acquire(e, n); }
   void on_release(const Event& e, EventNumber) {
     Thread& thread = of(e.thread);
+    thread.given_back = {e.target, e.site};
     for (std::size_t i = thread.frames.size(); i-- > 0;) {
       if (std::erase(thread.frames[i].held, e.target) != 0) return;
     }
@@ -211,15 +223,27 @@ class UnitTracker : public EventHandlers {
     bool for_all = false;                   // a unit for every set
     bool never = false;                     // no unit by default
     bool inherited = false;                 // of the thread that forked this one
+    bool copies = false;                    // UnitLabel::copies
+    bool is_gap = false;                    // code without probes
+    std::uint32_t level = 0;                // in Thread::owners
     std::vector<std::uint32_t> held;        // locks that were taken here
     std::vector<SiteId> rounds;             // where, in this part
     std::vector<std::uint32_t> owned;       // sets that have found their unit here …
     std::vector<std::uint32_t> part_owned;  // … and their part
   };
+  /// A lock, and where it was given back.
+  struct GivenBack {
+    std::uint32_t lock = 0;
+    SiteId site;
+    friend bool operator==(const GivenBack&, const GivenBack&) = default;
+  };
   struct Thread {
     std::vector<Frame> frames;  // outermost first
     std::size_t own = 0;        // frames that are the program's functions, not inherited
-    tsl::robin_map<std::uint32_t, UnitId> owner;  // of a set that has found it
+    GivenBack given_back;       // by the last event, when it was a release
+    /// Of a set that has found it: before the first gap, behind it, …
+    std::vector<tsl::robin_map<std::uint32_t, UnitId>> owners =
+        std::vector<tsl::robin_map<std::uint32_t, UnitId>>(1);
   };
 
   Thread& of(ThreadId thread) {
@@ -229,15 +253,24 @@ class UnitTracker : public EventHandlers {
   }
 
   static Frame& push(Thread& thread, const Event& e, EventNumber n) {
+    thread.given_back = {};
     Frame& frame = thread.frames.emplace_back();
     frame.begin = n;
     frame.site = e.site;
+    frame.level = static_cast<std::uint32_t>(thread.owners.size() - 1);
     return frame;
+  }
+
+  void wait(Thread& thread) {
+    for (Frame& frame : thread.frames) {
+      if (!frame.inherited && frame.part != kAlone) end_part(thread, frame);
+    }
   }
 
   /// Ends the innermost block or function. What is not the innermost of all is one of two that
   /// overlap.
   void pop(Thread& thread, bool block) {
+    thread.given_back = {};
     std::size_t at = thread.frames.size();
     while (at > 0 && (thread.frames[at - 1].is_block != block || thread.frames[at - 1].inherited)) {
       --at;
@@ -265,15 +298,18 @@ class UnitTracker : public EventHandlers {
 
   void remove(Thread& thread, std::size_t at) {
     Frame& frame = thread.frames[at];
-    for (const std::uint32_t set : frame.owned) thread.owner.erase(set);
+    for (auto& owner : thread.owners) {
+      for (const std::uint32_t set : frame.owned) owner.erase(set);
+    }
     if (frame.unit != kAlone) release(frame.unit);
     if (frame.part != kAlone) end_part(thread, frame);
     if (frame.is_own && !frame.inherited) --thread.own;
+    if (frame.is_gap) thread.owners.pop_back();
     thread.frames.erase(thread.frames.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
   void end_part(Thread& thread, Frame& frame) {
-    for (const std::uint32_t set : frame.part_owned) thread.owner.erase(set);
+    for (const std::uint32_t set : frame.part_owned) thread.owners[frame.level].erase(set);
     frame.part_owned.clear();
     release(frame.part);
     frame.part = kAlone;
@@ -288,14 +324,18 @@ class UnitTracker : public EventHandlers {
     if (thread.frames.empty()) return kAlone;
     if (thread.frames.front().for_all) [[likely]]
       return open(thread.frames.front(), id);
-    const auto known = thread.owner.find(set);
-    if (known != thread.owner.end()) return known->second;
+    const auto known = thread.owners.back().find(set);
+    if (known != thread.owners.back().end()) return known->second;
+    // One that is declared was found before or behind a gap.
+    for (const Frame& frame : thread.frames) {
+      if (std::ranges::find(frame.owned, set) != frame.owned.end()) return frame.unit;
+    }
     const Found found = find_unit(thread, set);
     if (found.frame == kNobody) return kAlone;
     Frame& frame = thread.frames[found.frame];
     (found.declared ? frame.owned : frame.part_owned).push_back(set);
     const UnitId unit = found.declared ? open(frame, id) : open_part(frame, id, n);
-    thread.owner[set] = unit;
+    thread.owners.back()[set] = unit;
     return unit;
   }
 
@@ -311,9 +351,12 @@ class UnitTracker : public EventHandlers {
       if (frame.for_all || (!frame.is_block && is_declared(frame, set))) {
         return {static_cast<std::uint32_t>(i), true};
       }
-      if (frame.is_block || frame.never || !frame.is_own) continue;
-      const bool member = frame.type != 0 && (frame.self == kNobody || frame.self == set) &&
-                          sets_.has_class(set, frame.type);
+      if (frame.is_block || frame.never || !frame.is_own ||
+          frame.level + 1 != thread.owners.size()) {
+        continue;
+      }
+      const bool may_be = frame.self == kNobody || frame.self == set || frame.copies;
+      const bool member = frame.type != 0 && may_be && sets_.has_class(set, frame.type);
       if (member) frame.self = set;
       if (member || i + 1 == innermost) return {static_cast<std::uint32_t>(i), false};
     }
@@ -359,8 +402,13 @@ class UnitTracker : public EventHandlers {
       Frame& copy = heir.frames.emplace_back(frame);
       copy.inherited = true;
       copy.never = true;
-      for (const std::uint32_t set : copy.owned) heir.owner[set] = copy.unit;
-      for (const std::uint32_t set : copy.part_owned) heir.owner[set] = copy.part;
+      copy.level = 0;
+      for (const std::uint32_t set : copy.owned) {
+        heir.owners.back().try_emplace(set, copy.unit);
+      }
+      for (const std::uint32_t set : copy.part_owned) {
+        heir.owners.back().try_emplace(set, copy.part);
+      }
     }
   }
 

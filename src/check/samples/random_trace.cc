@@ -408,8 +408,9 @@ SmallTrace from_std(std::string_view text) {
     if (line.empty()) continue;
     const std::size_t bar = line.find('|');
     const std::size_t open = line.find('(', bar);
-    const std::size_t close = line.find(')', open);
-    if (close == std::string_view::npos) throw std::invalid_argument(std::string(line));
+    const std::size_t close = line.substr(0, line.find('|', bar + 1)).rfind(')');
+    if (close == std::string_view::npos || close < open)
+      throw std::invalid_argument(std::string(line));
     const auto word = line.substr(bar + 1, open - bar - 1);
     Event event;
     if (!set_operation(event, word)) throw std::invalid_argument(std::string(line));
