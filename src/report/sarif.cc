@@ -96,6 +96,9 @@ class Writer {
     Json driver = {{"name", "syndrome"}};
     const std::string version = reports.empty() ? SYNDROME_VERSION : reports.front().tool_version;
     if (!version.empty()) driver["version"] = version;
+    if (constexpr std::string_view kHome = SYNDROME_HOMEPAGE; !kHome.empty()) {
+      driver["informationUri"] = kHome;
+    }
     driver["rules"] = std::move(rules);
     return {{"driver", std::move(driver)}};
   }

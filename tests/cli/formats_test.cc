@@ -320,11 +320,53 @@ TEST_F(Formats, BashCompletesCommandsOptionsAndValues) {
   EXPECT_EQ(complete("syndrome check --format s"), "sarif ");
   EXPECT_EQ(complete("syndrome check --suppressions viol"), "violated.std ");
   EXPECT_EQ(complete("syndrome check viol"), "violated.std ");
-  for (const std::string shell : {"zsh", "fish"}) {
-    const Outcome outcome = shell_.run("syndrome completion " + shell);
-    EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.out, AllOf(HasSubstr("baseline"), HasSubstr("sarif")));
+}
+
+/// What is typed, and what the Tab key makes of it.
+const std::vector<std::pair<std::string, std::string>> kCompletions = {
+    {"syndrome che", "check"},
+    {"syndrome trace conv", "convert"},
+    {"syndrome check --base", "--baseline"},
+    {"syndrome check --format s", "sarif"},
+    {"syndrome explore --index", "--index-only"},
+    {"syndrome check viol", "violated.std"},
+};
+
+TEST_F(Formats, FishCompletesThemToo) {
+  if (shell_.run("command -v fish").code != 0) GTEST_SKIP() << "there is no fish";
+  for (const auto& [typed, completed] : kCompletions) {
+    const Outcome outcome = shell_.run(
+        "syndrome completion fish > c.fish && fish --no-config -c 'source c.fish; complete -C\"" +
+        typed + "\" | string split \\t -f1'");
+    EXPECT_EQ(outcome.out, completed + "\n") << outcome.err;
   }
+}
+
+TEST_F(Formats, ZshCompletesThemToo) {
+  if (shell_.run("command -v zsh").code != 0) GTEST_SKIP() << "there is no zsh";
+  // Completion is part of the line editor, which wants a terminal: a shell in a pseudo terminal,
+  // and a key that shows the line as it is.
+  shell_.write("try.zsh", R"(zmodload zsh/zpty
+zpty z zsh -f
+zpty -w z 'PS1= RPS1= PROMPT_EOL_MARK=; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D'
+zpty -w z 'show() { print -r -- "<<$BUFFER>>"; BUFFER= }; zle -N show; bindkey "^X" show; print REA""DY'
+zpty -r -m z out '*READY*'
+for line in "$@"; do
+  zpty -w -n z "$line"$'\t\x18'
+  zpty -r -m z out '*<<*>>*'
+  print -r -- "${${out#*<<}%%>>*}"
+done
+zpty -d z
+)");
+  std::string lines;
+  std::string expected;
+  for (const auto& [typed, completed] : kCompletions) {
+    lines += " '" + typed + "'";
+    expected += typed.substr(0, typed.rfind(' ') + 1) + completed + " \n";
+  }
+  const Outcome outcome =
+      shell_.run("syndrome completion zsh > _syndrome && timeout 60 zsh -f try.zsh" + lines);
+  EXPECT_EQ(outcome.out, expected) << outcome.err;
 }
 
 }  // namespace

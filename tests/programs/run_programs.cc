@@ -20,6 +20,7 @@
 
 #include "check/pass.h"
 #include "check/registry.h"
+#include "cli/json_schema.h"
 #include "live/replay.h"
 #include "live/told_trace.h"
 #include "programs/program.h"
@@ -142,6 +143,7 @@ class Run {
     }
     const json report = json::parse(outcome.out);
     ++seen.traces;
+    check_sarif(outcome.out);
     compare_replay(file, report);
     seen.blocks += report["trace"]["blocks"].get<std::size_t>();
     const json& races = report["checks"][1]["findings"];
@@ -160,6 +162,18 @@ class Run {
       }
     }
     seen.report += shell_.run(fmt::format("syndrome check --check atomicity {}{}", spec, file)).out;
+  }
+
+  /// As SARIF, the findings are valid by its schema, whatever the program is.
+  void check_sarif(const std::string& report) {
+    static const JsonSchema schema(
+        json::parse(read_file(source_directory() / "tests/cli/testdata/sarif-schema-2.1.0.json")));
+    shell_.write("found.json", report);
+    const Outcome sarif = shell_.run("syndrome report --format sarif found.json");
+    if (sarif.code != 0) return fail(fmt::format("`syndrome report` says {}", sarif.err));
+    for (const std::string& error : schema.errors(json::parse(sarif.out))) {
+      fail(fmt::format("its SARIF is not valid: {}", error));
+    }
   }
 
   /// The very same run, played to what checks programs while they run: the same verdicts.
