@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 
@@ -15,32 +14,20 @@
 #include "report/paint.h"
 #include "report/pattern_words.h"
 #include "report/story.h"
+#include "report/verdict_words.h"
 #include "report/words.h"
 
 namespace syndrome::report {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kIndent = 3;  // of what belongs to a finding
-constexpr std::size_t kNamedInHeadline = 3;
+constexpr std::size_t kIndent = 3;       // of what belongs to a finding
 constexpr std::size_t kListAround = 14;  // columns around the list in `   atomic = […]`
-
-std::string capital(std::string_view word) {
-  std::string result(word);
-  if (!result.empty()) {
-    result[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(result[0])));
-  }
-  return result;
-}
 
 std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
   return fmt::format("{:.2f} s", seconds);
-}
-
-std::string file_words(const Trace& trace) {
-  return trace.file == "-" ? "standard input" : clean(trace.file);
 }
 
 class Writer {
@@ -97,7 +84,10 @@ class Writer {
   void write_check(const CheckReport& entry) {
     const check::Registration* known = check::find(entry.check);
     if (known != nullptr && known->rules.empty()) return write_figures(entry);
-    write_verdict(entry);
+    paragraph(verdict_words(report_.trace, entry), 0,
+              entry.verdict == check::Verdict::kClean       ? Style::kGood
+              : entry.verdict == check::Verdict::kUndecided ? Style::kWarn
+                                                            : Style::kBad);
     write_size(entry);
     if (&entry == report_.checks.data()) {
       if (report_.trace.noise) {
@@ -122,10 +112,6 @@ class Writer {
     for (const check::Stat& stat : entry.stats) figure(clean(stat.name), grouped(stat.value), 2);
   }
 
-  static bool left_out(const CheckReport& entry) {
-    return !entry.suppressed.empty() || entry.known != 0;
-  }
-
   /// What suppressions and a baseline have kept out of the list.
   void write_left_out(const CheckReport& entry) {
     for (const Suppressed& one : entry.suppressed) {
@@ -142,128 +128,9 @@ class Writer {
     }
   }
 
-  /// The first line: the verdict, and what was violated.
-  void write_verdict(const CheckReport& entry) {
-    const std::string check = capital(clean(entry.check));
-    const std::string file = file_words(report_.trace);
-    switch (entry.verdict) {
-      case check::Verdict::kClean:
-        paragraph(fmt::format("{} clean: no {}{} in {}.", check, left_out(entry) ? "other " : "",
-                              entry.check == "races" ? "race" : "violation", file),
-                  0, Style::kGood);
-        return;
-      case check::Verdict::kUndecided:
-        paragraph(fmt::format("{} undecided for {}.", check, file), 0, Style::kWarn);
-        return;
-      case check::Verdict::kViolated: break;
-    }
-    if (entry.check == "races") {
-      paragraph(fmt::format("{} found in {}{}", check, file, raced_on(entry)), 0, Style::kBad);
-      return;
-    }
-    if (entry.check == "atomic-sets") {
-      paragraph(fmt::format("{} violated in {}{}", check, file, inconsistent(entry)), 0,
-                Style::kBad);
-      return;
-    }
-    if (entry.check == "nondeterminism") {
-      paragraph(fmt::format("{} found in {}{}", check, file, undetermined(entry)), 0, Style::kBad);
-      return;
-    }
-    paragraph(fmt::format("{} violated in {}{}", check, file, violators(entry)), 0, Style::kBad);
-  }
-
-  /// "x, y and 3 other variables"
-  static std::string listed(const std::vector<std::string>& names, std::string_view noun) {
-    std::string text;
-    const std::size_t named = std::min(names.size(), kNamedInHeadline);
-    for (std::size_t i = 0; i < named; ++i) {
-      const bool last = i + 1 == named && named == names.size();
-      text += i == 0 ? "" : last ? " and " : ", ";
-      text += names[i];
-    }
-    if (names.size() > named) text += " and " + many(names.size() - named, noun);
-    return text;
-  }
-
-  /// ": on balance, total and 3 other variables."
-  static std::string raced_on(const CheckReport& entry) {
-    std::vector<std::string> names;
-    for (const Finding& finding : entry.findings) {
-      if (finding.events.empty() || finding.site_at(finding.events.front()) == nullptr) continue;
-      std::string name = clean(finding.site_at(finding.events.front())->target);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-    }
-    return names.empty() ? "." : ": on " + listed(names, "other variable") + ".";
-  }
-
-  /// ": on balance, total and 3 other variables."
-  static std::string undetermined(const CheckReport& entry) {
-    std::vector<std::string> names;
-    for (const Finding& finding : entry.findings) {
-      std::string name = clean(finding.variable);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-    }
-    return names.empty() ? "." : ": on " + listed(names, "other variable") + ".";
-  }
-
-  /// ": checking, savings and 3 other locations were not seen or left consistent."
-  static std::string inconsistent(const CheckReport& entry) {
-    std::vector<std::string> names;
-    for (const Finding& finding : entry.findings) {
-      for (const std::string& location : finding.locations) {
-        std::string name = clean(location.substr(0, location.find('@')));
-        if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-      }
-    }
-    if (names.empty()) return ".";
-    return fmt::format(": {} {} not seen or left consistent.", listed(names, "other location"),
-                       names.size() == 1 ? "was" : "were");
-  }
-
-  /// ": transfer, audit and 3 other blocks did not run as if alone."
-  std::string violators(const CheckReport& entry) {
-    std::vector<std::string> names;
-    for (const Finding& finding : entry.findings) {
-      const Block* block = finding.block_at(finding.block);
-      if (block == nullptr) continue;
-      const std::string name = clean(!block->label.empty() ? function_words(block->label)
-                                                           : block_words(finding, *block));
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
-    if (names.empty()) return ".";
-    const std::string all = listed(names, "other block");
-    if (entry.check == "determinism") {
-      return fmt::format(": {} {} not deterministic.", all, names.size() == 1 ? "is" : "are");
-    }
-    return ": " + all + " did not run as if alone.";
-  }
-
-  /// "3 blocks"; those of determinism are others than those of the trace.
-  [[nodiscard]] std::string blocks_words(const CheckReport& entry) const {
-    if (entry.check == "atomic-sets") {
-      const auto units = std::ranges::find(entry.stats, "units of work", &check::Stat::name);
-      const auto sets = std::ranges::find(entry.stats, "atomic sets", &check::Stat::name);
-      if (units != entry.stats.end() && sets != entry.stats.end()) {
-        return fmt::format("{}, {}", many(sets->value, "atomic set"),
-                           many(units->value, "unit of work", "units of work"));
-      }
-    }
-    if (entry.check != "determinism") return many(report_.trace.blocks, "block");
-    const auto blocks = std::ranges::find(entry.stats, "deterministic blocks", &check::Stat::name);
-    return blocks == entry.stats.end() ? many(report_.trace.blocks, "block")
-                                       : many(blocks->value, "deterministic block");
-  }
-
   void write_size(const CheckReport& entry) {
     const Trace& trace = report_.trace;
-    std::string text;
-    if (!entry.findings.empty()) text = many(entry.findings.size(), "finding") + " in ";
-    text += fmt::format("{}, {}, {}, {}, {}", many(trace.events, "event"),
-                        many(trace.threads, "thread"), many(trace.variables, "variable"),
-                        many(trace.locks, "lock"), blocks_words(entry));
-    if (!entry.engine.empty()) text += fmt::format("; engine {}", clean(entry.engine));
-    paragraph(text + ".", 0, Style::kFaint);
+    paragraph(size_words(trace, entry), 0, Style::kFaint);
     if (trace.interrupted) {
       paragraph(fmt::format("Interrupted after {}: what follows is about those alone.",
                             many(trace.events, "event")),
@@ -390,34 +257,10 @@ class Writer {
       return;
     }
     if (entry.verdict == check::Verdict::kUndecided) return;
-    if (entry.check == "races") {
-      paragraph(
-          "Whenever two threads accessed one variable and one of them wrote, something ordered "
-          "them, or both were atomic. This is what happened in one run: what did not run, and "
-          "what the trace does not have, was not judged.",
-          0);
-      return;
-    }
     if (entry.check == "determinism") return write_determinism_limits(entry);
-    if (entry.check == "nondeterminism") return;  // the notes say what was proved
-    if (entry.check == "atomic-sets") {
-      paragraph(
-          "None of the 14 patterns occurred: every unit of work found and left the atomic sets "
-          "that "
-          "it works on as if no other unit had been there. This is what happened in one run: "
-          "another schedule may still break them, and code that did not run was not judged.",
-          0);
-      return;
-    }
-    if (report_.trace.blocks == 0) return write_no_blocks();
-    paragraph(fmt::format("{}{} ran as if one after the other. This is what happened in one run: "
-                          "another input or another schedule may still break them, and code that "
-                          "did not run, or ran outside of blocks, was not judged.",
-                          left_out(entry) ? "But for what was left out, the " : "The ",
-                          report_.trace.blocks == 1
-                              ? std::string("block")
-                              : fmt::format("{} blocks", grouped(report_.trace.blocks))),
-              0);
+    if (entry.check == "atomicity" && report_.trace.blocks == 0) return write_no_blocks();
+    const std::string limits = limits_words(report_.trace, entry);
+    if (!limits.empty()) paragraph(limits, 0);
   }
 
   /// What was proved is in the notes.
