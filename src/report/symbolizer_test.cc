@@ -53,11 +53,10 @@ using SymbolizerTest = Fake;
 
 TEST_F(SymbolizerTest, one_process_answers_for_all_with_inlined_frames) {
   Symbolizer symbolizer({{script(R"(echo run >> "$(dirname "$0")/runs"
+inner='{"FunctionName":"inner","FileName":"a.h","Line":7,"Column":3}'
+outer='{"FunctionName":"outer","FileName":"a.cc","Column":0,"Line":'
 while read -r module offset; do
-  echo '{"Address":"'$offset'","Symbol":[{"FunctionName":"inner","FileName":"a.h","Line":7,
-"Column":3},{"FunctionName":"outer","FileName":"a.cc","Line":'$((offset))',"Column":0}]}' |
-    tr -d '\n'
-  echo
+  echo '{"Address":"'$offset'","Symbol":['"$inner,$outer"$((offset))'}]}'
 done
 )")},
                          milliseconds(10'000)});
