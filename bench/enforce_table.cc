@@ -198,8 +198,9 @@ class Bench {
 
   [[nodiscard]] const std::vector<Row>& measured() const { return rows_; }
 
-  Figures measure(const Row& row, std::uint64_t runs, std::uint64_t rounds) {
-    Figures figures;
+  /// Builds all that is run later.
+  void prepare(const Row& row, Figures& figures) {
+    enter(row);
     compile(row, {}, "probes");
     std::vector<std::string> infer = {syndrome_, "infer"};
     infer.insert(infer.end(), row.infer.begin(), row.infer.end());
@@ -222,6 +223,10 @@ class Bench {
     }
     read_figures(figures);
     figures.lines = lines_of((programs_ / row.program).string());
+  }
+
+  void try_out(const Row& row, Figures& figures, std::uint64_t runs) {
+    enter(row);
     for (std::uint64_t i = 1; i <= runs; ++i) {
       ++figures.runs;
       const std::string noise = "noise:" + std::to_string(i);
@@ -232,18 +237,25 @@ class Bench {
     figures.hardened_explored = explore("hardened-steps");
     figures.plain_atomic = is_atomic(row, "plain-probes");
     figures.hardened_atomic = is_atomic(row, "hardened-probes");
+  }
+
+  void time(const Row& row, Figures& figures, std::uint64_t rounds) {
+    enter(row);
     std::vector<double> ratios;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       const double plain = seconds("plain");
       ratios.push_back(seconds("hardened") / plain);
     }
     if (!ratios.empty()) figures.overhead = median(ratios) - 1;
-    return figures;
   }
 
  private:
+  void enter(const Row& row) {
+    own_ = folder_.path() + "/" + std::string(row.program);
+    fs::create_directories(own_);
+  }
   [[nodiscard]] std::string path(std::string_view name) const {
-    return folder_.path() + "/" + std::string(name);
+    return own_ + "/" + std::string(name);
   }
   static void must(const std::vector<std::string>& command, const std::string& out = "/dev/null") {
     (void)run_expecting(command, kLimit, {0}, out);
@@ -318,6 +330,7 @@ class Bench {
   fs::path programs_;
   std::vector<Row> rows_;
   TemporaryDirectory folder_;
+  std::string own_;  // of the row in it
 };
 
 std::string both(const Figures& figures, std::size_t which) {
@@ -343,9 +356,23 @@ int main_of(int argc, char** argv) {
   TextTable times({"kernel", "overhead", "the paper's program"}, 1);
   std::vector<double> overheads;
   bool kept = true;
-  for (const Row& row : bench.measured()) {
+  const auto tell = [](const char* what) {
+    fmt::print("{}\n", what);
+    std::fflush(stdout);
+  };
+  std::vector<Figures> all(bench.measured().size());
+  tell("building");
+  for (std::size_t i = 0; i < all.size(); ++i) bench.prepare(bench.measured()[i], all[i]);
+  // In one go: short enough to keep a machine quiet for it.
+  tell("measuring");
+  for (std::size_t i = 0; i < all.size(); ++i) bench.time(bench.measured()[i], all[i], rounds);
+  const double busy = load();
+  tell("trying out");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Row& row = bench.measured()[i];
+    Figures& figures = all[i];
     const std::string name(row.program.substr(0, row.program.find('.')));
-    const Figures figures = bench.measure(row, runs, rounds);
+    bench.try_out(row, figures, runs);
     const Explored& after = figures.hardened_explored;
     bugs.add({name, std::string(row.bug), std::string(row.variable), std::to_string(figures.runs),
               std::to_string(figures.plain_failed), std::to_string(figures.hardened_failed),
@@ -387,7 +414,7 @@ int main_of(int argc, char** argv) {
       "### Table 4: overhead\n\nOf the hardened over the plain program, alternately in one run, "
       "medians of {}; each operation comes with about 20 microseconds of other work. Median "
       "{:.1f}%, most {:.1f}%.\n\n{}",
-      machine(), today(), load(), bugs.text(), sizes.text(), locks.text(), rounds,
+      machine(), today(), busy, bugs.text(), sizes.text(), locks.text(), rounds,
       median(overheads) * 100, *std::ranges::max_element(overheads) * 100, times.text());
   if (!write_section(argv[3], "enforce", text)) {
     fmt::print(stderr, "bench_enforce: {} cannot be written\n", argv[3]);

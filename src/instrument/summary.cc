@@ -155,6 +155,14 @@ class Writer {
     Place place;
     const llvm::DILocation* location = at.getDebugLoc().get();
     if (location == nullptr) return place;
+    // Traces name the place in the program that a library's header was inlined into
+    // (trace/capture_meta.h, program_site).
+    for (const llvm::DILocation* outer = location; outer != nullptr;
+         outer = outer->getInlinedAt()) {
+      if (in_system_header(source_path(outer->getFile()))) continue;
+      location = outer;
+      break;
+    }
     place.file = string(source_path(location->getFile()));
     place.line = std::to_string(location->getLine());
     place.column = std::to_string(std::min(location->getColumn(), 0xffffU));

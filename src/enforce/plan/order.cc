@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "enforce/plan/joint.h"
 #include "enforce/plan/program_locks.h"
 
 namespace syndrome::enforce {
@@ -24,14 +27,6 @@ struct Witness {
 struct Edge {
   std::vector<Witness> witnesses;
   bool reads_only = true;
-};
-
-/// Two locks in one function, as they may be held together.
-struct Joint {
-  using Both = std::pair<HeldState, HeldState>;
-  bool known = false;  // false: there are too many ways
-  std::vector<std::vector<Both>> before;
-  std::vector<std::vector<Both>> during;
 };
 
 class Resolver {
@@ -146,12 +141,7 @@ class Resolver {
         for (PlannedPlace* place : list) {
           bool stronger = false;
           for (const auto& [node, called] : calls_.calls_of(f)) {
-            const auto& states = place->placement.during(node);
-            if (std::ranges::none_of(states, [](const HeldState& state) {
-                  return mode_of(state) == AtomicType::kRead;
-                })) {
-              continue;
-            }
+            if (!place->placement.may_read_during(node)) continue;
             const auto taken = taken_by_call(f, node);
             const auto found = taken.find(place->lock);
             if (found == taken.end() || found->second != AtomicType::kExclusive) continue;
@@ -164,9 +154,6 @@ class Resolver {
     }
   }
 
-  // Ways in which two locks may be held at one node that are told apart.
-  static constexpr std::size_t kMostStates = 256;
-
   [[nodiscard]] const Placement* placement_of(std::uint32_t f, LockNumber lock) const {
     const auto found = places_.find(f);
     if (lock >= ours_ || found == places_.end()) return nullptr;
@@ -176,74 +163,23 @@ class Resolver {
     return nullptr;
   }
 
-  const Joint& joint(std::uint32_t f, LockNumber from, LockNumber to) {
-    const auto [at, is_new] = joints_.try_emplace({f, from, to});
-    if (is_new) at->second = follow_both(f, from, to);
-    return at->second;
-  }
-
-  [[nodiscard]] Joint follow_both(std::uint32_t f, LockNumber from, LockNumber to) const {
-    const Graph& graph = graphs_[f];
-    const Placement* const first = placement_of(f, from);
-    const Placement& second = *placement_of(f, to);
-    Joint joint;
-    joint.before.resize(graph.size());
-    joint.during.resize(graph.size());
-    joint.before[0].emplace_back();
-    std::vector<NodeId> work = {0};
-    std::vector<bool> visited(graph.size());
-    const auto insert = [](std::vector<Joint::Both>& list, Joint::Both both) {
-      const auto at = std::ranges::lower_bound(list, both);
-      if (at != list.end() && *at == both) return false;
-      list.insert(at, std::move(both));
-      return true;
-    };
-    while (!work.empty()) {
-      const NodeId node = work.back();
-      work.pop_back();
-      visited[node] = true;
-      ProgramLocks::Effect effect;
-      if (first == nullptr) effect = locks_.effect_of(f, node);
-      joint.during[node].clear();
-      std::vector<Joint::Both> after;
-      for (const Joint::Both& both : joint.before[node]) {
-        const Joint::Both taken{first == nullptr ? both.first : first->acquire(both.first, node),
-                                second.acquire(both.second, node)};
-        insert(joint.during[node], taken);
-        Joint::Both left = taken;
-        if (first == nullptr) {
-          // A lock of the program has no origin; any will do.
-          if (effect.releases.contains(from)) left.first.clear();
-          if (effect.holds.contains(from)) left.first = {{0, AtomicType::kExclusive}};
-        }
-        insert(after, left);
-      }
-      if (joint.before[node].size() > kMostStates) return joint;
-      for (const NodeId next : graph.next[node]) {
-        bool grew = !visited[next];
-        for (const Joint::Both& both : after) {
-          grew |= insert(joint.before[next],
-                         {first == nullptr ? both.first : first->arrive(both.first, next),
-                          second.arrive(both.second, next)});
-        }
-        if (grew) work.push_back(next);
-      }
-    }
-    joint.known = true;
-    return joint;
-  }
-
   /// How strongly `from` may be held at the node where `to` is not held as `mode` asks for.
   AtomicType exposed(std::uint32_t f, LockNumber from, AtomicType held, LockNumber to, NodeId node,
                      AtomicType mode, bool during) {
-    if (placement_of(f, to) == nullptr) return held;
-    const Joint& both = joint(f, from, to);
-    if (!both.known) return held;
-    AtomicType most = AtomicType::kNone;
-    for (const Joint::Both& state : during ? both.during[node] : both.before[node]) {
-      if (mode_of(state.second) < mode) most = std::max(most, mode_of(state.first));
+    const Placement* const second = placement_of(f, to);
+    if (second == nullptr) return held;
+    std::optional<Joint>& joint = joints_[{f, from, to}];
+    if (!joint.has_value() || !joint->is_current()) {
+      joint.emplace(
+          graphs_[f], placement_of(f, from),
+          [&](NodeId at) {
+            const ProgramLocks::Effect effect = locks_.effect_of(f, at);
+            if (effect.holds.contains(from)) return ProgramStep::kTakes;
+            return effect.releases.contains(from) ? ProgramStep::kGivesBack : ProgramStep::kNothing;
+          },
+          *second);
     }
-    return most;
+    return joint->exposed(node, mode, during);
   }
 
   void add_edge(LockNumber from, AtomicType held, LockNumber to, AtomicType mode, std::uint32_t f,
@@ -257,7 +193,6 @@ class Resolver {
 
   void build_edges() {
     edges_.clear();
-    joints_.clear();
     static const std::vector<PlannedPlace*> kNoPlaces;
     for (const std::uint32_t f : relevant_) {
       const auto found = places_.find(f);
@@ -267,14 +202,14 @@ class Resolver {
         const LockSet& program = locks_.before(f, node);
         for (const PlannedPlace* to : places) {
           const AtomicType mode = mode_of(to->placement.ops(node).acquires);
-          if (mode == AtomicType::kNone || surely(to->placement.before(node), mode)) continue;
+          if (mode == AtomicType::kNone || to->placement.surely_before(node, mode)) continue;
           const auto edge = [&](LockNumber from, AtomicType held) {
             if (from == to->lock || held == AtomicType::kNone) return;
             held = exposed(f, from, held, to->lock, node, mode, false);
             if (held != AtomicType::kNone) add_edge(from, held, to->lock, mode, f, node);
           };
           for (const PlannedPlace* from : places) {
-            edge(from->lock, strongest(from->placement.before(node)));
+            edge(from->lock, from->placement.strongest_before(node));
           }
           for (const LockNumber lock : program) edge(lock, AtomicType::kExclusive);
         }
@@ -289,7 +224,7 @@ class Resolver {
             if (held != AtomicType::kNone) add_edge(from, held, to, how, f, node);
           };
           for (const PlannedPlace* from : places) {
-            edge(from->lock, strongest(from->placement.during(node)));
+            edge(from->lock, from->placement.strongest_during(node));
           }
           for (const LockNumber from : program) edge(from, AtomicType::kExclusive);
         }
@@ -370,10 +305,15 @@ class Resolver {
         continue;
       }
       if (from < ours_ && order_.at(from) < order_.at(to)) continue;
-      for (const Witness& witness : edge.witnesses) {
-        changed |= hoist(from, to, witness, component);
+      // Witnesses stand by function: build_edges() goes from one to the next.
+      const std::span<const Witness> all(edge.witnesses);
+      for (std::size_t i = 0, end = 0; i < all.size(); i = end) {
+        while (end < all.size() && all[end].function == all[i].function) ++end;
+        changed |= hoist(from, to, all.subspan(i, end - i), component);
       }
     }
+    for (PlannedPlace* place : unsolved_) place->placement.solve();
+    unsolved_.clear();
     return changed;
   }
 
@@ -387,59 +327,84 @@ class Resolver {
     return *added_.back();
   }
 
-  /// Takes `to` before `from` wherever `from` is taken on the way to the witness.
-  bool hoist(LockNumber from, LockNumber to, const Witness& witness,
-             const std::vector<LockNumber>& component) {
-    const std::uint32_t f = witness.function;
-    const Graph& graph = graphs_[f];
-    // Where `from` is held, and where that begins.
-    std::vector<bool> held(graph.size());
+  /// Where a lock is held in a function, and where that begins.
+  struct Extent {
+    std::vector<bool> held;
     std::vector<NodeId> heads;
-    if (from < ours_) {
-      const Placement& placement = place_of(f, from).placement;
-      for (NodeId node = 0; node < graph.size(); ++node) {
-        held[node] = strongest(placement.during(node)) != AtomicType::kNone;
-        if (!placement.ops(node).acquires.empty()) heads.push_back(node);
+  };
+  [[nodiscard]] Extent extent_of(std::uint32_t f, LockNumber lock) {
+    const Graph& graph = graphs_[f];
+    Extent extent;
+    extent.held.resize(graph.size());
+    for (NodeId node = 0; node < graph.size(); ++node) {
+      bool begins = false;
+      if (lock < ours_) {
+        const Placement& placement = place_of(f, lock).placement;
+        extent.held[node] = placement.strongest_during(node) != AtomicType::kNone;
+        begins = !placement.ops(node).acquires.empty();
+      } else {
+        extent.held[node] = locks_.before(f, node).contains(lock);
+        begins = locks_.effect_of(f, node).holds.contains(lock);
       }
-    } else {
-      for (NodeId node = 0; node < graph.size(); ++node) {
-        held[node] = locks_.before(f, node).contains(from);
-        if (locks_.effect_of(f, node).holds.contains(from)) heads.push_back(node);
+      if (begins) extent.heads.push_back(node);
+    }
+    return extent;
+  }
+
+  /// Takes `to` before `from` wherever `from` is taken on the way to one of the witnesses, which
+  /// are of one function.
+  bool hoist(LockNumber from, LockNumber to, std::span<const Witness> witnesses,
+             const std::vector<LockNumber>& component) {
+    const std::uint32_t f = witnesses.front().function;
+    const Graph& graph = graphs_[f];
+    const Extent extent = extent_of(f, from);
+    const std::vector<bool>& held = extent.held;
+    std::vector<bool> on(graph.size());  // on the way to a witness, or one
+    std::vector<NodeId> work;
+    for (const Witness& witness : witnesses) {
+      on[witness.node] = true;
+      work.push_back(witness.node);
+    }
+    while (!work.empty()) {
+      const NodeId node = work.back();
+      work.pop_back();
+      for (const NodeId before : graph.previous[node]) {
+        if (on[before] || !held[before]) continue;
+        on[before] = true;
+        work.push_back(before);
       }
     }
-    std::vector<bool> on = graph.reach(witness.node, UINT32_MAX, true, held);
     bool changed = false;
-    for (const NodeId head : heads) {
-      if (!on[head] && head != witness.node) {
-        // The lock of the program is not held before its own acquire.
-        const auto& next = graph.next[head];
-        if (!std::ranges::any_of(next, [&](NodeId node) {
-              return held[node] && (on[node] || node == witness.node);
-            })) {
-          continue;
-        }
+    for (const NodeId head : extent.heads) {
+      // The lock of the program is not held before its own acquire.
+      if (!on[head] && std::ranges::none_of(graph.next[head],
+                                            [&](NodeId node) { return held[node] && on[node]; })) {
+        continue;
       }
-      std::vector<bool> region = graph.reach(head, UINT32_MAX, false, held);
-      for (NodeId node = 0; node < graph.size(); ++node) {
-        region[node] = region[node] && (on[node] || node == witness.node);
-      }
+      std::vector<bool> through(graph.size());
+      for (NodeId node = 0; node < graph.size(); ++node) through[node] = held[node] && on[node];
+      std::vector<bool> region = graph.reach(head, UINT32_MAX, false, through);
       // A call inside of which `to` is taken may be where `from` is taken as well.
       region[head] = true;
-      if (!region[witness.node]) continue;
+      AtomicType mode = AtomicType::kNone;
+      NodeId end = head;
+      for (const Witness& witness : witnesses) {
+        if (!region[witness.node]) continue;
+        mode = std::max(mode, witness.mode);
+        end = witness.node;
+      }
+      if (mode == AtomicType::kNone) continue;
       PlannedPlace& place = place_of(f, to);
       const Function& function = program_.functions[f];
       std::string reason =
           fmt::format("hoisted before {}: cycle of {}", name_of(from), words(component));
-      if (!place.placement.add_hoisted(head, witness.node, witness.mode, std::move(region),
-                                       reason)) {
-        continue;
-      }
-      place.placement.solve();
+      if (!place.placement.add_hoisted(head, end, mode, std::move(region), reason)) continue;
+      unsolved_.insert(&place);
       changed = true;
       std::string told = fmt::format(
           "{} in {}{} {}", plan_.locks[to].name, function.name,
           function.nodes[head].place.empty() ? "" : " at " + function.nodes[head].place, reason);
-      if (!std::ranges::count(plan_.hoisted, told)) plan_.hoisted.push_back(std::move(told));
+      if (told_.insert(told).second) plan_.hoisted.push_back(std::move(told));
     }
     return changed;
   }
@@ -515,9 +480,11 @@ class Resolver {
   std::vector<std::map<LockNumber, AtomicType>> takes_;
   std::map<std::uint32_t, std::vector<PlannedPlace*>> places_;
   std::vector<std::unique_ptr<PlannedPlace>> added_;
+  std::set<std::string> told_;        // of plan_.hoisted
+  std::set<PlannedPlace*> unsolved_;  // that this round has changed
   std::map<std::pair<LockNumber, LockNumber>, Edge> edges_;
   std::map<LockNumber, std::size_t> order_;  // of ours
-  std::map<std::tuple<std::uint32_t, LockNumber, LockNumber>, Joint> joints_;
+  std::map<std::tuple<std::uint32_t, LockNumber, LockNumber>, std::optional<Joint>> joints_;
 };
 
 }  // namespace

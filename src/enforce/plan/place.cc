@@ -1,6 +1,7 @@
 #include "enforce/plan/place.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace syndrome::enforce {
 namespace {
@@ -22,28 +23,23 @@ bool unite(std::vector<bool>& to, const std::vector<bool>& from) {
   return grew;
 }
 
-// Ways in which the lock may be held at one node that are told apart. More are summed up: not at
-// all, or by every origin that any of them has.
-constexpr std::size_t kMostStates = 64;
+// Ways in which the lock may be held at one node that are told apart. More are summed up.
+constexpr std::size_t kMostStates = 16;
 
-/// Whether it did anything.
-bool summarize(std::vector<HeldState>& states) {
-  if (states.size() <= kMostStates) return false;
-  HeldState all;
-  for (const HeldState& state : states) {
-    for (const HeldOrigin& held : state) {
-      const auto known = std::ranges::find(all, held.origin, &HeldOrigin::origin);
-      if (known == all.end()) {
-        insert_sorted(all, held);
-      } else {
-        known->mode = std::max(known->mode, held.mode);
-      }
+/// Takes the origins of `state` into `all`. Whether it had not all of them.
+bool unite(HeldState& all, const HeldState& state) {
+  bool grew = false;
+  for (const HeldOrigin& held : state) {
+    const auto known = std::ranges::find(all, held.origin, &HeldOrigin::origin);
+    if (known == all.end()) {
+      insert_sorted(all, held);
+      grew = true;
+    } else if (known->mode < held.mode) {
+      known->mode = held.mode;
+      grew = true;
     }
   }
-  states.clear();
-  states.emplace_back();
-  insert_sorted(states, all);
-  return true;
+  return grew;
 }
 
 }  // namespace
@@ -56,6 +52,43 @@ Graph::Graph(const Function& function)
       previous[to].push_back(node);
     }
   }
+  // Postorder, without recursion: functions may be long.
+  position.assign(size(), 0);
+  std::vector<bool> seen(size());
+  std::vector<std::pair<NodeId, std::size_t>> path;
+  auto last = static_cast<std::uint32_t>(size());
+  for (NodeId start = 0; start < size(); ++start) {
+    if (seen[start]) continue;
+    seen[start] = true;
+    path.emplace_back(start, 0);
+    while (!path.empty()) {
+      auto& [node, done] = path.back();
+      if (done == next[node].size()) {
+        position[node] = --last;
+        path.pop_back();
+        continue;
+      }
+      const NodeId to = next[node][done++];
+      if (seen[to]) continue;
+      seen[to] = true;
+      path.emplace_back(to, 0);
+    }
+  }
+}
+
+void Worklist::add(NodeId node) {
+  if (waiting_[node]) return;
+  waiting_[node] = true;
+  heap_.emplace_back(graph_.position[node], node);
+  std::ranges::push_heap(heap_, std::greater<>());
+}
+
+NodeId Worklist::take() {
+  std::ranges::pop_heap(heap_, std::greater<>());
+  const NodeId node = heap_.back().second;
+  heap_.pop_back();
+  waiting_[node] = false;
+  return node;
 }
 
 std::vector<bool> Graph::reach(NodeId from, NodeId stop, bool backwards,
@@ -130,102 +163,152 @@ AtomicType mode_of(const HeldState& state) {
   return most;
 }
 
-AtomicType strongest(const std::vector<HeldState>& states) {
-  AtomicType most = AtomicType::kNone;
-  for (const HeldState& state : states) most = std::max(most, mode_of(state));
-  return most;
-}
-
-bool surely(const std::vector<HeldState>& states, AtomicType mode) {
-  return !states.empty() &&
-         std::ranges::all_of(states, [mode](const HeldState& s) { return mode_of(s) >= mode; });
+void Placement::index() {
+  origins_.clear();
+  for (const Constraint& constraint : constraints_) insert_sorted(origins_, constraint.origin());
+  kept_.assign(origins_.size(), std::vector<AtomicType>(graph_->size(), AtomicType::kNone));
+  takes_.assign(graph_->size(), {});
+  for (const Constraint& constraint : constraints_) {
+    const auto at = std::ranges::lower_bound(origins_, constraint.origin());
+    std::vector<AtomicType>& kept = kept_[static_cast<std::size_t>(at - origins_.begin())];
+    for (NodeId node = 0; node < graph_->size(); ++node) {
+      if (constraint.on[node]) kept[node] = std::max(kept[node], constraint.type);
+    }
+    if (constraint.on[constraint.from]) {
+      unite(takes_[constraint.from], {{constraint.origin(), constraint.type}});
+    }
+  }
 }
 
 AtomicType Placement::kept(Origin origin, NodeId node) const {
-  AtomicType most = AtomicType::kNone;
-  for (const std::uint32_t index : at_[node]) {
-    if (constraints_[index].origin() == origin) most = std::max(most, constraints_[index].type);
-  }
-  return most;
+  const auto at = std::ranges::lower_bound(origins_, origin);
+  if (at == origins_.end() || *at != origin) return AtomicType::kNone;
+  return kept_[static_cast<std::size_t>(at - origins_.begin())][node];
 }
 
-std::vector<HeldOrigin> Placement::acquires_at(NodeId node) const {
-  std::vector<HeldOrigin> found;
-  for (const std::uint32_t index : at_[node]) {
-    const Constraint& constraint = constraints_[index];
-    if (constraint.from != node) continue;
-    const auto known = std::ranges::find(found, constraint.origin(), &HeldOrigin::origin);
-    if (known == found.end()) {
-      found.push_back({constraint.origin(), constraint.type});
-    } else {
-      known->mode = std::max(known->mode, constraint.type);
-    }
+Placement::StateId Placement::number(const HeldState& state) const {
+  const auto [at, added] = numbers_.try_emplace(state, static_cast<StateId>(states_.size()));
+  if (added) {
+    states_.push_back(state);
+    modes_.push_back(mode_of(state));
   }
-  std::ranges::sort(found);
-  return found;
+  return at->second;
 }
 
-HeldState Placement::arrive(const HeldState& state, NodeId node) const {
+Placement::StateId Placement::arrive(StateId state, NodeId node) const {
+  Steps& known = arrivals_[node];
+  const auto found = std::ranges::find(known, state, &std::pair<StateId, StateId>::first);
+  if (found != known.end()) return found->second;
   HeldState left;
-  for (const HeldOrigin& held : state) {
+  for (const HeldOrigin& held : states_[state]) {
     const AtomicType mode = std::min(held.mode, kept(held.origin, node));
     if (mode != AtomicType::kNone) left.push_back({held.origin, mode});
   }
-  return left;
+  return known.emplace_back(state, number(left)).second;
 }
 
-HeldState Placement::acquire(HeldState state, NodeId node) const {
-  for (const HeldOrigin& acquired : acquires_at(node)) {
-    std::erase_if(state, [&](const HeldOrigin& held) { return held.origin == acquired.origin; });
-    insert_sorted(state, acquired);
+Placement::StateId Placement::acquire(StateId state, NodeId node) const {
+  if (takes_[node].empty()) return state;
+  Steps& known = acquires_[node];
+  const auto found = std::ranges::find(known, state, &std::pair<StateId, StateId>::first);
+  if (found != known.end()) return found->second;
+  HeldState held = states_[state];
+  for (const HeldOrigin& acquired : takes_[node]) {
+    std::erase_if(held, [&](const HeldOrigin& other) { return other.origin == acquired.origin; });
+    insert_sorted(held, acquired);
   }
-  return state;
+  return known.emplace_back(state, number(held)).second;
+}
+
+Placement::StateId Placement::join(StateId a, StateId b) const {
+  if (a == b) return a;
+  HeldState all = states_[a];
+  return unite(all, states_[b]) ? number(all) : a;
+}
+
+Placement::StateId Placement::meet(StateId a, StateId b) const {
+  if (a == b) return a;
+  HeldState both;
+  for (const HeldOrigin& held : states_[a]) {
+    const auto other = std::ranges::find(states_[b], held.origin, &HeldOrigin::origin);
+    if (other != states_[b].end()) both.push_back({held.origin, std::min(held.mode, other->mode)});
+  }
+  return number(both);
+}
+
+Placement::Modes Placement::modes_of(const std::vector<StateId>& states) const {
+  Modes modes{AtomicType::kTop, AtomicType::kNone, false};
+  for (const StateId state : states) {
+    modes.least = std::min(modes.least, modes_[state]);
+    modes.most = std::max(modes.most, modes_[state]);
+    modes.reads |= modes_[state] == AtomicType::kRead;
+  }
+  return modes;
 }
 
 void Placement::flow() {
   const std::size_t nodes = graph_->size();
-  at_.assign(nodes, {});
-  for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
-    for (NodeId node = 0; node < nodes; ++node) {
-      if (constraints_[i].on[node]) at_[node].push_back(i);
-    }
-  }
+  ++version_;
+  index();
+  states_.clear();
+  modes_.clear();
+  numbers_.clear();
+  (void)number({});
+  arrivals_.assign(nodes, {});
+  acquires_.assign(nodes, {});
+  ids_.assign(nodes, {});
   before_.assign(nodes, {});
   during_.assign(nodes, {});
   ops_.assign(nodes, {});
   if (nodes == 0) return;
-  std::vector<NodeId> work = {0};
-  before_[0].emplace_back();
-  std::vector<bool> waiting(nodes);
+  ids_[0].push_back(0);
   std::vector<bool> visited(nodes);
+  // Too many states are summed up, and stay so: what all of them have, and what any of them has.
+  // Otherwise they would never come to rest in a loop.
+  std::vector<bool> summed(nodes);
+  Worklist work(*graph_);
+  work.add(0);
   while (!work.empty()) {
-    const NodeId node = work.back();
-    work.pop_back();
-    waiting[node] = false;
+    const NodeId node = work.take();
     visited[node] = true;
-    std::vector<HeldState>& during = during_[node];
-    during.clear();
-    for (const HeldState& state : before_[node]) insert_sorted(during, acquire(state, node));
+    const std::vector<StateId> here = ids_[node];  // a node may lead to itself
     for (const NodeId to : graph_->next[node]) {
       bool grew = !visited[to];
-      for (const HeldState& state : during) {
-        const std::size_t size = before_[to].size();
-        insert_sorted(before_[to], arrive(state, to));
-        grew |= before_[to].size() != size;
+      std::vector<StateId>& there = ids_[to];
+      for (const StateId before : here) {
+        const StateId state = arrive(acquire(before, node), to);
+        if (std::ranges::find(there, state) != there.end()) continue;
+        if (!summed[to] && there.size() < kMostStates) {
+          there.push_back(state);
+          grew = true;
+          continue;
+        }
+        StateId least = state;
+        StateId most = state;
+        for (const StateId each : there) {
+          least = meet(least, each);
+          most = join(most, each);
+        }
+        const std::vector<StateId> sum = {least, most};
+        grew |= sum != there;
+        summed[to] = true;
+        there = sum;
       }
-      grew |= summarize(before_[to]);
-      if (grew && !waiting[to]) {
-        waiting[to] = true;
-        work.push_back(to);
-      }
+      if (grew) work.add(to);
     }
+  }
+  std::vector<std::vector<StateId>> during(nodes);
+  for (NodeId node = 0; node < nodes; ++node) {
+    for (const StateId before : ids_[node]) during[node].push_back(acquire(before, node));
+    before_[node] = modes_of(ids_[node]);
+    during_[node] = modes_of(during[node]);
   }
   for (NodeId node = 0; node < nodes; ++node) {
     NodeOps& ops = ops_[node];
     if (!visited[node]) continue;
     for (const NodeId from : graph_->previous[node]) {
-      for (const HeldState& state : during_[from]) {
-        for (const HeldOrigin& held : state) {
+      for (const StateId state : during[from]) {
+        for (const HeldOrigin& held : states_[state]) {
           const AtomicType left = kept(held.origin, node);
           if (left == AtomicType::kNone) {
             insert_sorted(ops.releases, held.origin);
@@ -235,7 +318,7 @@ void Placement::flow() {
         }
       }
     }
-    ops.acquires = acquires_at(node);
+    ops.acquires = takes_[node];
     // What is taken again at once is not given back before.
     for (const HeldOrigin& acquired : ops.acquires) {
       std::erase(ops.releases, acquired.origin);
@@ -255,7 +338,7 @@ void Placement::drop_singles() {
   constraints_ = std::move(others);
   flow();
   std::erase_if(singles,
-                [this](const Constraint& one) { return surely(during_[one.from], one.type); });
+                [this](const Constraint& one) { return surely_during(one.from, one.type); });
   for (Constraint& single : singles) constraints_.push_back(std::move(single));
   flow();
 }
@@ -264,8 +347,9 @@ bool Placement::strengthen_upgrades() {
   bool changed = false;
   for (NodeId node = 0; node < graph_->size(); ++node) {
     if (mode_of(ops_[node].acquires) != AtomicType::kExclusive) continue;
-    for (const HeldState& state : before_[node]) {
-      if (mode_of(state) != AtomicType::kRead) continue;
+    for (const StateId id : ids_[node]) {
+      if (modes_[id] != AtomicType::kRead) continue;
+      const HeldState& state = states_[id];
       for (Constraint& constraint : constraints_) {
         if (constraint.type == AtomicType::kExclusive) continue;
         if (std::ranges::find(state, constraint.origin(), &HeldOrigin::origin) == state.end()) {

@@ -16,7 +16,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "enforce/plan/program.h"
@@ -67,10 +69,27 @@ struct Graph {
   std::vector<std::vector<NodeId>> next;
   std::vector<std::vector<NodeId>> previous;
   [[nodiscard]] std::size_t size() const { return next.size(); }
+  /// Where a node stands in an order in which most edges lead forward.
+  std::vector<std::uint32_t> position;
   /// Nodes that can be reached from `from` by at least one edge, through nodes of `through` only
   /// (all when empty); `stop` may be reached, but not passed.
   [[nodiscard]] std::vector<bool> reach(NodeId from, NodeId stop, bool backwards,
                                         const std::vector<bool>& through = {}) const;
+};
+
+/// Nodes whose state has changed, those that come first in the graph's order first: so a node is
+/// looked at again only for what comes back to it around a loop.
+class Worklist {
+ public:
+  explicit Worklist(const Graph& graph) : graph_(graph), waiting_(graph.size()) {}
+  void add(NodeId node);
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] NodeId take();
+
+ private:
+  const Graph& graph_;
+  std::vector<bool> waiting_;
+  std::vector<std::pair<std::uint32_t, NodeId>> heap_;
 };
 
 class Placement {
@@ -93,34 +112,66 @@ class Placement {
   /// what would have to be upgraded while it is held, because two who upgrade wait for each other.
   void solve();
 
-  /// How a state changes when the node is reached, and then by its acquires. After solve().
-  [[nodiscard]] HeldState arrive(const HeldState& state, NodeId node) const;
-  [[nodiscard]] HeldState acquire(HeldState state, NodeId node) const;
+  /// States are numbered as they come up; 0 is that the lock is not held. A number means something
+  /// until the next solve().
+  using StateId = std::uint32_t;
+  /// How a state changes when the node is reached, and then by its acquires.
+  [[nodiscard]] StateId arrive(StateId state, NodeId node) const;
+  [[nodiscard]] StateId acquire(StateId state, NodeId node) const;
+  [[nodiscard]] AtomicType mode(StateId state) const { return modes_[state]; }
+  /// What both have, and what one of them has.
+  [[nodiscard]] StateId meet(StateId a, StateId b) const;
+  [[nodiscard]] StateId join(StateId a, StateId b) const;
+  /// How often it has been solved.
+  [[nodiscard]] std::uint32_t version() const { return version_; }
 
   [[nodiscard]] const std::vector<Constraint>& constraints() const { return constraints_; }
   [[nodiscard]] const NodeOps& ops(NodeId node) const { return ops_[node]; }
-  /// How the lock may be held when the node is reached, before its acquires, and during it.
-  [[nodiscard]] const std::vector<HeldState>& before(NodeId node) const { return before_[node]; }
-  [[nodiscard]] const std::vector<HeldState>& during(NodeId node) const { return during_[node]; }
+  /// How the lock may be held when the node is reached, before its acquires, and during it: the
+  /// strongest mode that it may have, whether it surely has at least one, and whether it may be
+  /// read.
+  [[nodiscard]] AtomicType strongest_before(NodeId node) const { return before_[node].most; }
+  [[nodiscard]] AtomicType strongest_during(NodeId node) const { return during_[node].most; }
+  [[nodiscard]] bool surely_before(NodeId node, AtomicType mode) const {
+    return before_[node].least >= mode;
+  }
+  [[nodiscard]] bool surely_during(NodeId node, AtomicType mode) const {
+    return during_[node].least >= mode;
+  }
+  [[nodiscard]] bool may_read_during(NodeId node) const { return during_[node].reads; }
 
  private:
   void flow();
   void drop_singles();
   bool strengthen_upgrades();
+  void index();
   [[nodiscard]] AtomicType kept(Origin origin, NodeId node) const;
-  [[nodiscard]] std::vector<HeldOrigin> acquires_at(NodeId node) const;
 
   const Graph* graph_;
   std::vector<Constraint> constraints_;
-  std::vector<std::vector<std::uint32_t>> at_;  // by node: constraints that are on
+  std::vector<Origin> origins_;                 // of all constraints, in order
+  std::vector<std::vector<AtomicType>> kept_;   // by origin and node: what the constraints ask for
+  std::vector<std::vector<HeldOrigin>> takes_;  // by node: what begins there
   std::vector<NodeOps> ops_;
-  std::vector<std::vector<HeldState>> before_;
-  std::vector<std::vector<HeldState>> during_;
+  /// What the states at a node have in common. Of a node that is never reached: surely everything.
+  struct Modes {
+    AtomicType least = AtomicType::kNone;
+    AtomicType most = AtomicType::kNone;
+    bool reads = false;
+  };
+  [[nodiscard]] Modes modes_of(const std::vector<StateId>& states) const;
+  [[nodiscard]] StateId number(const HeldState& state) const;
+  std::vector<std::vector<StateId>> ids_;  // by node, when it is reached
+  std::vector<Modes> before_;
+  std::vector<Modes> during_;
+  std::uint32_t version_ = 0;
+  // Found out when they are first asked for.
+  mutable std::vector<HeldState> states_;
+  mutable std::vector<AtomicType> modes_;
+  mutable std::map<HeldState, StateId> numbers_;
+  using Steps = std::vector<std::pair<StateId, StateId>>;
+  mutable std::vector<Steps> arrivals_;  // by node
+  mutable std::vector<Steps> acquires_;
 };
-
-/// The strongest mode that the lock may have; kNone when it is surely not held.
-[[nodiscard]] AtomicType strongest(const std::vector<HeldState>& states);
-/// Whether it is held in all of them, at least so strongly.
-[[nodiscard]] bool surely(const std::vector<HeldState>& states, AtomicType mode);
 
 }  // namespace syndrome::enforce

@@ -160,10 +160,10 @@ TEST(Plan, FigureSevenDegradesAndReleasesByPath) {
   EXPECT_THAT(placed.ops(6 - 1).degrades, ElementsAre(1)) << "on the edge from 4 to 6";
   EXPECT_THAT(acquires(placed, 7), ElementsAre(HeldOrigin{7, kRead}));
   // The lock that was taken at 7 is not given back before 12, and along 9 it is.
-  for (const HeldState& state : placed.during(12 - 1)) EXPECT_GE(mode_of(state), kRead);
+  EXPECT_TRUE(placed.surely_during(12 - 1, kRead));
   EXPECT_THAT(placed.ops(9 - 1).releases, ElementsAre(6));
   EXPECT_THAT(placed.ops(13 - 1).acquires, IsEmpty());
-  EXPECT_EQ(strongest(placed.during(13 - 1)), AtomicType::kNone);
+  EXPECT_EQ(placed.strongest_during(13 - 1), AtomicType::kNone);
   EXPECT_EQ(explore(program, profile, plan, {0, 0}, 100'000).wrong, "");
 }
 
