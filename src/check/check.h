@@ -32,6 +32,10 @@ struct Options {
   unsigned jobs = 1;
   /// Likewise: processes that decide one trace together; outlives the check; null: this one alone.
   Spread* spread = nullptr;
+  /// Of `nondeterminism`, which searches after the trace was read: asked, by any thread, whether to
+  /// come to an end with what there is; and told, by the check's own, how far it is.
+  std::function<bool()> interrupted;
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_search;
   std::function<void(std::string_view)> out;  // where `print` prints; empty: nowhere
   /// Of `determinism`: whether the function or block of this name was declared deterministic; none
   /// when nobody declared any. And whether every begin … end is such a block.

@@ -240,16 +240,21 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   check_options.default_sets = default_sets_;
   check_options.jobs = jobs();
   check_options.spread = ranks_;
-  for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
   ProgressBar bar(shows_progress);
+  const auto show = [this, &bar](const check::Tick& tick) {
+    bar.update(tick.events, tick.bytes, tick.pass);
+    if (call_.on_progress) call_.on_progress(tick);
+  };
+  check_options.interrupted = interrupted;
+  check_options.on_search = [&show](std::uint64_t done, std::uint64_t total) {
+    show({.pass = 2, .events = done, .bytes = {done, total}});
+  };
+  for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
   check::PassOptions options;
   options.spec = spec_ ? &*spec_ : nullptr;
   options.lenient = call_.lenient;
   options.interrupted = interrupted;
-  options.on_progress = [this, &bar](const check::Tick& tick) {
-    bar.update(tick.events, tick.bytes, tick.pass);
-    if (call_.on_progress) call_.on_progress(tick);
-  };
+  options.on_progress = show;
   const auto read_told = [&] { return live::read_told_trace(file, {call_.jobs}); };
   Result<check::PassResult> result =
       input ? check::run_pass(*input, checks, options)

@@ -57,7 +57,9 @@ class NondeterminismCheck final : public Check {
                                         .effort = options_.witness_effort,
                                         .all = options_.all,
                                         .first = options_.first,
-                                        .spread = options_.spread});
+                                        .spread = options_.spread,
+                                        .interrupted = options_.interrupted,
+                                        .on_progress = options_.on_search});
     if (options_.spread != nullptr && options_.spread->rank() != 0) return false;
     judge(found);
     tell(order, found, names);
@@ -86,9 +88,17 @@ class NondeterminismCheck final : public Check {
           many(found.decisions.undecided_reads + found.undecided_groups, "read"),
           many(found.undecided_finals, "final value"), options_.witness_effort));
     }
+    if (found.interrupted) {
+      result_.complete = false;
+      result_.notes.push_back(
+          fmt::format("interrupted while searching: {}, {} and the schedules of {} were not looked "
+                      "at",
+                      many(found.reads_left, "read"), many(found.finals_left, "final value"),
+                      many(found.groups_left, "combination") + " of places"));
+    }
     if (!found.reads.empty() || !found.finals.empty()) {
       result_.verdict = Verdict::kViolated;
-    } else if (undecided != 0) {
+    } else if (undecided != 0 || found.interrupted) {
       result_.verdict = Verdict::kUndecided;
     } else {
       result_.notes.push_back(fmt::format(

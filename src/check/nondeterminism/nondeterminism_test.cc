@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <set>
@@ -310,6 +311,33 @@ TEST(NondeterminismCheck, JobsFindTheSame) {
       EXPECT_EQ(one.findings[i].read, four.findings[i].read);
     }
     EXPECT_EQ(one.verdict, four.verdict);
+  }
+}
+
+// Whoever interrupts gets what was found until then, told apart from all there is.
+TEST(NondeterminismCheck, AnInterruptedSearchSaysWhatItDidNotLookAt) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    const std::string n = std::to_string(i);
+    text += "T1|w(x" + n + ")\nT2|r(x" + n + ")|" + n + "\n";
+  }
+  const SmallTrace trace = from_std(text);
+  ASSERT_EQ(check(trace).findings.size(), 300U);
+  for (const unsigned jobs : {1U, 3U}) {
+    std::atomic<int> asked = 0;
+    Options options;
+    options.jobs = jobs;
+    options.interrupted = [&asked] { return ++asked > 100; };
+    const CheckResult some = check(trace, options);
+    EXPECT_EQ(some.verdict, Verdict::kViolated);
+    EXPECT_FALSE(some.complete);
+    EXPECT_GE(some.findings.size(), 90U);
+    EXPECT_LE(some.findings.size(), 110U);
+    EXPECT_THAT(some.notes, testing::Contains(HasSubstr("interrupted while searching: 200 reads")));
+    options.interrupted = [] { return true; };
+    const CheckResult none = check(trace, options);
+    EXPECT_EQ(none.verdict, Verdict::kUndecided);
+    EXPECT_FALSE(none.complete);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ constexpr std::size_t kTries = 16;
 constexpr std::uint64_t kMostGrouped = 100'000'000;
 /// Schedules of a group that are compared for their length.
 constexpr std::size_t kCompared = 3;
+/// So long after an interruption schedules are still looked for, of what was decided until then.
+constexpr std::chrono::seconds kGrace{2};
 
 struct Key {
   std::array<std::uint64_t, 3> sites{};  // of read, write and challenger
@@ -124,27 +127,39 @@ void get(Packed& from, SearchCounts& counts) {
 }
 
 /// Runs `work(decider, item)` for every item below `count`, on several threads; each takes the next
-/// `step` items when it is done. Stops early when `enough(item)` says so: then all items up to that
-/// one have been done.
+/// `step` items when it is done. Stops early when `work` says so: then all items up to that one
+/// have been done. Also stops `grace` after an interruption.
 class Workers {
  public:
-  Workers(const Order& order, const SurveyOptions& options) : options_(options) {
+  Workers(const Order& order, const SurveyOptions& options)
+      : options_(options), told_(Clock::now()), total_(order.reads().size() + order.locations()) {
     const unsigned jobs = std::max(1U, options.jobs);
     for (unsigned i = 0; i < jobs; ++i) {
       deciders_.push_back(std::make_unique<Decider>(order, options.effort));
     }
   }
 
-  void run(std::size_t count, std::size_t step,
-           const std::function<bool(Decider&, std::size_t)>& work) {
+  /// How many items were not done because of an interruption.
+  std::size_t run(std::size_t count, std::size_t step, std::chrono::seconds grace,
+                  const std::function<bool(Decider&, std::size_t)>& work) {
     std::atomic<std::size_t> next = 0;
     std::atomic<std::size_t> end = count;
+    std::atomic<std::size_t> done = 0;
+    std::atomic<bool> over = false;
+    const std::uint64_t before = done_;
     const auto go = [&](Decider& decider) {
       while (true) {
         const std::size_t from = next.fetch_add(step);
         for (std::size_t item = from; item < from + step; ++item) {
           if (item >= end.load(std::memory_order_relaxed)) return;
-          if (!work(decider, item)) continue;
+          if (is_over(grace)) {
+            over = true;
+            return;
+          }
+          const bool enough = work(decider, item);
+          ++done;
+          if (&decider == deciders_[0].get()) tell(before + done);
+          if (!enough) continue;
           std::size_t known = end.load();
           while (item + 1 < known && !end.compare_exchange_weak(known, item + 1)) {
           }
@@ -158,7 +173,11 @@ class Workers {
     }
     go(*deciders_[0]);
     for (std::thread& thread : threads) thread.join();
+    done_ += done;
+    return over ? count - done : 0;
   }
+
+  [[nodiscard]] bool interrupted() const { return asked_.load() != kNever; }
 
   void count(Survey& into) const {
     for (const auto& decider : deciders_) {
@@ -168,14 +187,41 @@ class Workers {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::rep kNever = 0;
+
+  /// Whether `grace` has passed since someone wanted us to end.
+  bool is_over(std::chrono::seconds grace) {
+    if (!options_.interrupted) return false;
+    Clock::rep asked = asked_.load(std::memory_order_relaxed);
+    if (asked == kNever) {
+      if (!options_.interrupted()) return false;
+      asked = Clock::now().time_since_epoch().count();
+      asked_ = asked;
+    }
+    return Clock::now().time_since_epoch() - Clock::duration(asked) >= grace;
+  }
+
+  /// By one thread alone.
+  void tell(std::uint64_t done) {
+    constexpr std::chrono::milliseconds kBetween(100);
+    if (!options_.on_progress || Clock::now() - told_ < kBetween) return;
+    told_ = Clock::now();
+    options_.on_progress(std::min(total_, done), total_);
+  }
+
   SurveyOptions options_;
+  Clock::time_point told_;
+  std::uint64_t total_;     // reads and final values
+  std::uint64_t done_ = 0;  // items of all runs before
+  std::atomic<Clock::rep> asked_ = kNever;
   std::vector<std::unique_ptr<Decider>> deciders_;
 };
 
 class Surveyor {
  public:
   Surveyor(const Order& order, const SurveyOptions& options)
-      : order_(order), options_(options), workers_(order, options) {}
+      : order_(order), options_(alone(options)), workers_(order, options_) {}
 
   Survey run() {
     decide_reads();
@@ -184,29 +230,35 @@ class Surveyor {
     find_schedules();
     decide_finals();
     workers_.count(result_);
+    result_.interrupted = workers_.interrupted();
     if (options_.spread != nullptr) gather_counts();
     return std::move(result_);
   }
 
  private:
+  /// Processes that share their work wait for each other: none of them can end early.
+  static SurveyOptions alone(SurveyOptions options) {
+    if (options.spread != nullptr) options.interrupted = {};
+    return options;
+  }
   [[nodiscard]] bool elsewhere() const {
     return options_.spread != nullptr && options_.spread->rank() != 0;
   }
 
   /// Fills results[item] = work(decider, item), here or together with other processes, which pack
-  /// what they found. `enough` is asked only where there are no others.
+  /// what they found. `enough` is asked only where there are no others. How many are left of an
+  /// interruption, `grace` after it.
   template <class Result, class Work, class Enough, class Put, class Get>
-  void fill(std::vector<Result>& results, std::size_t step, Work work, Enough enough, Put pack,
-            Get unpack) {
+  std::size_t fill(std::vector<Result>& results, std::size_t step, std::chrono::seconds grace,
+                   Work work, Enough enough, Put pack, Get unpack) {
     if (options_.spread == nullptr) {
-      workers_.run(results.size(), step, [&](Decider& decider, std::size_t item) {
+      return workers_.run(results.size(), step, grace, [&](Decider& decider, std::size_t item) {
         results[item] = work(decider, item);
         return enough(results[item]);
       });
-      return;
     }
     const auto part = [&](std::size_t from, std::size_t to) {
-      workers_.run(to - from, step, [&](Decider& decider, std::size_t item) {
+      workers_.run(to - from, step, grace, [&](Decider& decider, std::size_t item) {
         results[from + item] = work(decider, from + item);
         return false;
       });
@@ -224,6 +276,7 @@ class Surveyor {
                            }
                          });
     if (elsewhere()) results.clear();
+    return 0;
   }
 
   /// Tells the other processes the groups, which only rank 0 knows.
@@ -270,8 +323,8 @@ class Surveyor {
     const std::vector<Index>& reads = order_.reads();
     constexpr std::size_t kStep = 64;
     std::vector<ReadVerdict> verdicts(reads.size());
-    fill(
-        verdicts, kStep,
+    result_.reads_left = fill(
+        verdicts, kStep, std::chrono::seconds(0),
         [&](Decider& decider, std::size_t item) { return decider.decide(reads[item]); },
         [&](const ReadVerdict& verdict) { return options_.first && verdict.nondeterministic(); },
         [](Packed& into, const ReadVerdict& verdict) { put(into, verdict); }, get_verdict);
@@ -340,8 +393,8 @@ class Surveyor {
       bool undecided = false;
     };
     std::vector<Found> found(groups_.size());
-    fill(
-        found, 1,
+    result_.groups_left = fill(
+        found, 1, kGrace,
         [&](Decider& decider, std::size_t item) {
           Found own;
           std::size_t compared = 0;
@@ -399,8 +452,8 @@ class Surveyor {
     const bool needed = options_.spread != nullptr || !options_.first || result_.reads.empty();
     std::vector<Final> finals(needed ? order_.locations() : 0);
     constexpr std::size_t kStep = 16;
-    fill(
-        finals, kStep,
+    result_.finals_left = fill(
+        finals, kStep, std::chrono::seconds(0),
         [&](Decider& decider, std::size_t location) {
           Final own;
           const Index write = order_.finals()[location];

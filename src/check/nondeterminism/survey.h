@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "check/nondeterminism/decide.h"
@@ -22,6 +23,9 @@ struct SurveyOptions {
   bool all = false;          // every finding, not one for each combination of sites
   bool first = false;        // the first nondeterministic read, or else final value, alone
   Spread* spread = nullptr;  // the processes that take part; rank 0 gets the survey
+  // As in check::Options; several processes cannot be interrupted.
+  std::function<bool()> interrupted = {};
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_progress = {};
 };
 
 /// A finding: a read that can read a challenger, or a final value that a challenger can be.
@@ -41,6 +45,11 @@ struct Survey {
   std::uint64_t undecided_finals = 0;
   std::uint64_t undecided_groups = 0;  // sites of feasible triples without a schedule that shows it
   std::uint64_t left_out = 0;          // feasible triples of sites beyond kMostGroups
+  // After an interruption: what was not looked at.
+  bool interrupted = false;
+  std::uint64_t reads_left = 0;
+  std::uint64_t groups_left = 0;  // combinations of sites
+  std::uint64_t finals_left = 0;  // variables
   DecisionCounts decisions;
   SearchCounts search;
 
