@@ -155,6 +155,7 @@ std::string limits_words(const Trace& trace, const CheckReport& entry) {
            "that it works on as if no other unit had been there. This is what happened in one "
            "run: another schedule may still break them, and code that did not run was not judged.";
   }
+  if (entry.check != "atomicity") return {};
   return fmt::format(
       "{}{} ran as if one after the other. This is what happened in one run: "
       "another input or another schedule may still break them, and code that "
