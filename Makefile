@@ -6,7 +6,7 @@ SYNDROME = build/bin/syndrome
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build everything demo test soak test-tsan test-real web test-web pictures fuzz bench bench-capture bench-live results format lint \
+.PHONY: help deps build everything demo test soak test-tsan test-real test-hardened web test-web pictures fuzz bench bench-capture bench-live results format lint \
 	sanitize install package clean
 
 help:  ## this list
@@ -43,6 +43,10 @@ test-tsan: everything  ## races beside ThreadSanitizer: each program 20 times bo
 test-real: build  ## real programs from Debian's sources, plain, under TSan and recorded (PROGRAMS=… ROUNDS=3)
 	@scripts/deps lint real
 	@tests/real/real --rounds $(or $(ROUNDS),3) $(PROGRAMS)
+
+test-hardened: build  ## pbzip2 from Debian's sources, hardened: the same output (ROUNDS=5)
+	@scripts/deps lint real
+	@tests/real/hardened --rounds $(or $(ROUNDS),5)
 
 web:  ## the page of --format html, from web/src into web/dist, which is kept (needs Node 20.19)
 	@cd web && npm ci && npm run build

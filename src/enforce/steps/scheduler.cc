@@ -78,13 +78,15 @@ std::uint64_t ready_threads() {
 /// The wait that ends first by time does.
 bool pass_time() {
   Thread* first = nullptr;
+  bool somebody_sleeps = false;  // and will go on whatever the others do
   for (std::uint32_t i = 0; i < thread_count; ++i) {
     Thread& thread = threads[i];
     if (thread.state != State::kWaiting || thread.until == kNever) continue;
+    somebody_sleeps |= thread.why == Why::kSleeps;
     if (first == nullptr || thread.until < first->until) first = &thread;
   }
   if (first == nullptr) return false;
-  if (first->why == Why::kWaits) ++schedule->stuck;
+  if (!somebody_sleeps) ++schedule->stuck;
   if (time_passed < first->until) time_passed = first->until;
   first->state = State::kReady;
   first->timed_out = true;
