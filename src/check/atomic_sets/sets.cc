@@ -145,13 +145,14 @@ SetRule::SetRule(const SetRuleOptions& options, Words& words)
 void SetRule::declare(std::string_view set, const spec::Entry& entry) {
   const std::string_view type =
       entry.pattern.is_regex() ? std::string_view() : class_of(entry.pattern.text());
-  const auto known = std::find_if(declared_.begin() + 1, declared_.end(),
-                                  [&](const Declared& each) { return each.name == set; });
-  track(entry, static_cast<std::uint32_t>(known - declared_.begin()));
-  if (known == declared_.end()) {
+  const auto next = static_cast<std::uint32_t>(declared_.size());
+  const auto [known, is_new] = declared_by_name_.try_emplace(std::string(set), next);
+  track(entry, known->second);
+  if (is_new) {
     declared_.push_back({std::string(set), !type.empty(), std::string(type)});
   } else {
-    known->of_objects &= type == known->type;
+    Declared& declared = declared_[known->second];
+    declared.of_objects &= type == declared.type;
   }
 }
 

@@ -180,6 +180,7 @@ class SetRule {
   SetRuleOptions options_;
   Words* words_;
   std::vector<Declared> declared_;  // the first is kExcluded
+  tsl::robin_map<std::string, std::uint32_t> declared_by_name_;
   std::deque<spec::Entry> said_by_program_;
   std::size_t labels_taken_ = 0;
   std::vector<Tracked> entries_;
