@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
 #include "check/testing.h"
 #include "spec/spec.h"
@@ -20,16 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 check::Refinement learned(std::string_view text) {
-  check::SmallTrace trace = check::from_std(text);
-  // Its targets end at the first bracket: names get theirs back.
-  const Names before = std::exchange(trace.names, Names());
-  for (const Space space : {Space::kThread, Space::kVariable, Space::kLabel, Space::kSite}) {
-    StringTable& table = trace.names.table(space);
-    for (std::size_t i = table.size(); i < before.table(space).size(); ++i) {
-      const std::string name(before.table(space)[i]);
-      table.append(name.find('(') == std::string::npos ? name : name + ")");
-    }
-  }
+  const check::SmallTrace trace = check::from_std(text);
   check::Refinement refinement;
   refinement.begin_run();
   check::Refinement::Options options;
