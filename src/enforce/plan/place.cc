@@ -45,8 +45,9 @@ bool unite(HeldState& all, const HeldState& state) {
 }  // namespace
 
 Graph::Graph(const Function& function)
-    : next(function.nodes.size()), previous(function.nodes.size()) {
+    : next(function.nodes.size()), previous(function.nodes.size()), calls(function.nodes.size()) {
   for (NodeId node = 0; node < function.nodes.size(); ++node) {
+    calls[node] = function.nodes[node].kind == Node::Kind::kCall;
     for (const NodeId to : function.nodes[node].next) {
       next[node].push_back(to);
       previous[to].push_back(node);
@@ -110,10 +111,13 @@ std::vector<bool> Graph::reach(NodeId from, NodeId stop, bool backwards,
 
 bool Placement::add_pair(NodeId from, NodeId to, AtomicType type, const std::vector<NodeId>& others,
                          std::string reason) {
-  // onpath: the accesses of a pair follow each other, so neither stands inside of a path.
-  const std::vector<bool> after = graph_->reach(from, to, false);
+  // onpath: the accesses of a pair follow each other, so neither stands inside of a path. But a
+  // call may be passed without the access that it can lead to.
+  const NodeId end = graph_->calls[to] ? kNowhere : to;
+  const NodeId begin = graph_->calls[from] ? kNowhere : from;
+  const std::vector<bool> after = graph_->reach(from, end, false);
   if (!after[to]) return false;
-  const std::vector<bool> ahead = graph_->reach(to, from, true);
+  const std::vector<bool> ahead = graph_->reach(to, begin, true);
   std::vector<bool> allowed(graph_->size());
   for (NodeId node = 0; node < graph_->size(); ++node) allowed[node] = after[node] && ahead[node];
   allowed[to] = true;
@@ -128,7 +132,7 @@ bool Placement::add_pair(NodeId from, NodeId to, AtomicType type, const std::vec
     }
   }
   Constraint constraint{from, to, type, Constraint::Why::kPair, {}, std::move(reason)};
-  constraint.on = graph_->reach(from, to, false, allowed);
+  constraint.on = graph_->reach(from, end, false, allowed);
   constraint.on[from] = true;
   if (!constraint.on[to]) return false;
   constraints_.push_back(std::move(constraint));

@@ -68,6 +68,7 @@ struct Graph {
   explicit Graph(const Function& function);
   std::vector<std::vector<NodeId>> next;
   std::vector<std::vector<NodeId>> previous;
+  std::vector<bool> calls;  // by node
   [[nodiscard]] std::size_t size() const { return next.size(); }
   /// Where a node stands in an order in which most edges lead forward.
   std::vector<std::uint32_t> position;

@@ -207,6 +207,12 @@ TEST(Plan, RandomProgramsKeepTheirPairsAndNeverWaitForever) {
   EXPECT_LT(tally.unfinished, tally.samples / 4);
 }
 
+// A call that the pair ends with was passed in a loop without the access that it may lead to.
+TEST(Plan, ACallMayBePassedWithoutTheAccess) {
+  PlanTally tally;
+  EXPECT_EQ(first_wrong_plan(100'517, 1, tally), "");
+}
+
 TEST(Plan, AProfileOfOtherCodeNamesTheFunction) {
   Figure f("f", 3);
   f.edges({{1, 2}, {2, 3}});
