@@ -24,13 +24,16 @@ enum class Layout : std::uint8_t {
 struct Way {
   Layout layout = Layout::kGranules;
   bool only_atomicity = false;
-  bool filter = false;  // and the program leaves out what it can (event/filter.h)
+  bool determinism = true;  // is one of the checks
+  bool filter = false;      // and the program leaves out what it can (event/filter.h)
+  bool inside = false;      // the program follows its accesses itself (event/sieve.h)
 };
 
 /// The trace as if each access were one to bytes, one event for each byte.
 [[nodiscard]] std::vector<Event> bytes_of(std::span<const Event> events, Layout layout);
 
-/// What the sieve tells of the trace, flags set. `left_out` grows by what the filter left out.
+/// What the sieve, or the program itself, tells of the trace, flags set. `left_out` grows by what
+/// the filter left out.
 [[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Way way,
                                         std::uint64_t* left_out = nullptr);
 

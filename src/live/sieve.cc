@@ -39,7 +39,10 @@ Where Sieve::next_place(Thread& thread, std::uint32_t site) {
 }
 
 void Sieve::event(const Event& event, EventNumber number) {
-  check::dispatch(before_, event, number);
+  const bool of_lock = event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease ||
+                       event.kind == EventKind::kAcquireShared ||
+                       event.kind == EventKind::kReleaseShared;
+  if (!options_.determinism || !of_lock) check::dispatch(before_, event, number);
   if (event.thread.index() >= threads_.size()) threads_.resize(event.thread.index() + 1);
   Thread& thread = threads_[event.thread.index()];
   thread.position_ = number;

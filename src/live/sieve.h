@@ -64,6 +64,9 @@ class Sieve {
     /// Nothing but atomicity is checked: then what happens while no block is open does not matter,
     /// and of a block the first access counts, wherever synchronization cuts it.
     bool only_atomicity = false;
+    /// Deterministic blocks are checked: that a lock orders two accesses is chance to them, also
+    /// when their block is over.
+    bool determinism = false;
   };
 
   Sieve(Options options, Listener& listener) : options_(options), listener_(&listener) {}
