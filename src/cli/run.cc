@@ -115,10 +115,16 @@ bool can_watch(const RunCall& call, const Checker& checker) {
   return call.record->order == rt::Order::kFeasible && checker.checks_only(kWatched);
 }
 
-record::MakeTaker watcher(const RunCall& call, const Checker& checker) {
+sieve::Checked kind_of(const Checker& checker) {
   constexpr std::array<std::string_view, 1> kAtomicity = {"atomicity"};
+  constexpr std::array<std::string_view, 2> kRaces = {"atomicity", "races"};
+  if (checker.checks_only(kAtomicity)) return sieve::Checked::kAtomicity;
+  return checker.checks_only(kRaces) ? sieve::Checked::kRaces : sieve::Checked::kDeterminism;
+}
+
+record::MakeTaker watcher(const RunCall& call, const Checker& checker) {
   live::WatchOptions options;
-  options.only_atomicity = checker.checks_only(kAtomicity);
+  options.kind = kind_of(checker);
   options.spec = checker.spec();
   options.other_blocks = checker.declared_deterministic();
   options.snapshots = call.eager;
@@ -148,7 +154,10 @@ int run(RunCall& call) {
     return kWrong;
   }
   call.check.told = scratch.made() && !call.after && can_watch(call, checker);
-  if (call.check.told) call.record->make_taker = watcher(call, checker);
+  if (call.check.told) {
+    call.record->make_taker = watcher(call, checker);
+    call.record->checked = kind_of(checker);
+  }
   call.record->quiet = true;
   timespec begin{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &begin);

@@ -51,10 +51,11 @@ enum FunctionFlag : std::uint32_t {
   kUnitOfWork = 4,     // SYNDROME_UNIT
   kSystem = 8,         // from a system header
   kLeafOnly = 16,      // entered with wire::Control::kLeaf
-  kSetMember = 32,  // no function: SYNDROME_ATOMIC_SET; `name` is the variable or field ("counter",
-                    // "Account::balance"), `label` the set
-  /// Set by the runtime in a program that is checked while it runs: a block.
-  kLiveBlock = 0x80,
+  kSetMember = 32,     // no function: SYNDROME_ATOMIC_SET; `name` is the variable or field
+                       // ("counter", "Account::balance"), `label` the set
+  // Set by the runtime in a program that is checked while it runs.
+  kLiveAtomic = 0x40,  // an atomic block
+  kLiveBlock = 0x80,   // a block
 };
 
 enum class SiteKind : std::uint8_t {

@@ -29,7 +29,7 @@ using Word = std::uint64_t;
 
 /// Of everything that probes, runtime, recorder and reader must agree on. A unit that was compiled
 /// with another number is refused with a message.
-inline constexpr std::uint32_t kAbi = 3;
+inline constexpr std::uint32_t kAbi = 4;
 
 inline constexpr std::size_t kLineWords = 32;
 inline constexpr unsigned kAddressBits = 47;
@@ -71,7 +71,24 @@ enum class Control : std::uint8_t {
   /// most kMaxRounds. Operands: the strides, kStridesInWord to a word. Then an access word for each
   /// site: its address in the first round.
   kRun = 11,
+  // Of a process that follows its accesses itself (event/sieve.h), where every access that has a
+  // word is an event.
+  /// What the thread does from here on is at this position of this slot. top: slot; payload:
+  /// position.
+  kPlace = 12,
+  /// An earlier access: behind what had this position of this slot, which has happened before what
+  /// follows here. top: slot, and from bit 10 on what it is (kLateWrite, kLateAtomic); payload:
+  /// position. Operands: address and from bit 48 on how many bytes (0: only the order counts); the
+  /// address of its unit, 0 when unknown; the index of its site in the unit.
+  kLate = 13,
 };
+inline constexpr std::uint32_t kSlotMask = 0x3ff;
+inline constexpr std::uint32_t kLateWrite = 0x400;
+inline constexpr std::uint32_t kLateAtomic = 0x800;
+/// A position, as payload of a control word.
+[[nodiscard]] constexpr Word position_of(Word word) {
+  return (word & ((Word{1} << 47) - 1)) >> 4;
+}
 
 inline constexpr std::size_t kMaxRunSites = 8;
 /// A longer loop leaves several records, so that reading one takes bounded time and memory.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "event/sieve.h"
+#include "live/places.h"
 #include "live/sieve.h"
 #include "live/told_trace.h"
 #include "live/variables.h"
@@ -33,7 +35,8 @@ constexpr std::chrono::milliseconds kPause(100);
 // The number comes from the program's memory: no index to be trusted.
 constexpr std::uint32_t kMaxThread = std::uint32_t{1} << 24;
 
-/// Versions count up by one.
+/// Versions count up by one. Behind the shards come the slots of a process that follows its
+/// accesses itself, whose positions grow.
 class Versions {
  public:
   Versions() { next_.fill(1); }
@@ -41,7 +44,7 @@ class Versions {
   void advance(std::size_t shard, std::uint64_t version) { next_[shard] = version + 1; }
 
  private:
-  std::array<std::uint64_t, wire::kShards> next_{};
+  std::array<std::uint64_t, wire::kShards + sieve::kSlots> next_{};
 };
 
 // What OpenFrame::value says here.
@@ -59,6 +62,8 @@ struct Stream {
   ThreadId id;
   std::uint32_t blocks = 0;   // of those that are open, atomic ones
   std::size_t undecided = 0;  // the first of those that are open that was not told nor passed over
+  EventNumber last = 0;       // its last event
+  bool follows = false;       // its words are what is told: it follows its accesses itself
   bool queued = false;        // it is ready, or waits
   bool ended = false;
 };
@@ -88,7 +93,9 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
         options_(options),
         own_meta_(std::move(meta)),
         mapper_({options.spec, false, nullptr}),
-        sieve_({options.only_atomicity}, *this),
+        sieve_({options.kind == sieve::Checked::kAtomicity,
+                options.kind == sieve::Checked::kDeterminism},
+               *this),
         trace_(std::move(trace)) {}
 
   // Taker.
@@ -135,8 +142,10 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
   [[nodiscard]] std::vector<std::uint64_t> new_blocks() override {
     std::vector<std::uint64_t> blocks;
     for (; asked_ < own_meta_->functions.size(); ++asked_) {
-      if (role_of_function(static_cast<std::uint32_t>(asked_)) != 0) {
-        blocks.push_back(own_meta_->functions[asked_].address);
+      if (const std::uint8_t role = role_of_function(static_cast<std::uint32_t>(asked_));
+          role != 0) {
+        blocks.push_back(own_meta_->functions[asked_].address |
+                         ((role & kAtomicRole) != 0 ? 1 : 0));
       }
     }
     return blocks;
@@ -160,6 +169,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
   // What ThreadWalk calls, for the stream that runs.
 
   void access(const unit::Site& site, std::uint32_t index, std::uint64_t address) {
+    if (stream_->follows) return CaptureEvents::access(site, index, address);
     // A thread begins with an event that says so.
     if (!sieve_.listens() || thread_ == nullptr) return;
     const PlainSite plain = plain_[index - 1];
@@ -183,7 +193,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     const bool atomic = (role & kAtomicRole) != 0;
     if (atomic) frame.value = kAtomic;
     tell_levels(stack().size());
-    if (atomic && stream_->blocks++ == 0) sieve_.begin_block(stream_->id);
+    if (atomic && stream_->blocks++ == 0 && !stream_->follows) sieve_.begin_block(stream_->id);
   }
 
   void exit(const OpenFrame& frame) {
@@ -192,12 +202,40 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     if (frame.value == 0) [[likely]]
       return;
     if ((frame.value & kTold) != 0) exit_events(frame, frame.value >> kLabelShift);
-    if ((frame.value & kAtomic) != 0 && --stream_->blocks == 0) sieve_.end_block(stream_->id);
+    if ((frame.value & kAtomic) != 0 && --stream_->blocks == 0 && !stream_->follows) {
+      sieve_.end_block(stream_->id);
+    }
+  }
+
+  [[nodiscard]] bool place(std::uint32_t slot, std::uint64_t position) {
+    stream_->follows = true;
+    // The thread that had the slot before may not have come so far.
+    if (const std::size_t shard = wire::kShards + slot; position > versions_.awaited(shard)) {
+      waits_for_ = {shard, position};
+      return false;
+    }
+    places_[slot].set(position, stream_->id, stream_->last);
+    order_.advance(versions_, wire::kShards + slot, position);
+    return true;
+  }
+
+  [[nodiscard]] bool late(const trace::LateRecord& record) {
+    const std::size_t shard = wire::kShards + record.slot;
+    if (record.position >= versions_.awaited(shard)) {
+      waits_for_ = {shard, record.position + 1};
+      return false;
+    }
+    if (record.bytes == 0) return true;
+    const Places::Place place = places_[record.slot].at(record.position);
+    late(place.event, 0,
+         {place.thread, record.write, record.atomic, record.address, record.bytes, record.site});
+    return true;
   }
 
   /// Whether the accesses of a loop at one site change nothing.
   [[nodiscard]] bool knows_run(std::uint32_t index, std::uint64_t address, std::int64_t stride,
                                std::uint64_t rounds) {
+    if (stream_->follows) return false;
     if (!sieve_.listens() || thread_ == nullptr) return true;
     const PlainSite plain = plain_[index - 1];
     if (plain.bytes == 0) return false;
@@ -366,7 +404,9 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     append({stream_->id, target, site, kind, 0, order, 0});
   }
   void append(const Event& event) {
-    sieve_.event(event, trace_.append(event));
+    stream_->last = trace_.append(event);
+    if (stream_->follows) return;
+    sieve_.event(event, stream_->last);
     thread_ = &sieve_.thread(stream_->id);
   }
 
@@ -381,11 +421,14 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
       now({stream_->id, write, true, address,
            static_cast<unsigned>(std::min<std::uint64_t>(bytes, 16)), site});
     }
-    if (!sieve_.listens() || thread_ == nullptr) return;
+    const bool follows = stream_->follows;
+    if (follows ? order != MemoryOrder::kPlain : !sieve_.listens() || thread_ == nullptr) return;
     while (address < end) {
       const std::uint64_t next = std::min(end, (address | 7) + 1);
       const auto part = static_cast<unsigned>(next - address);
-      if (order == MemoryOrder::kPlain) {
+      if (follows) {
+        now({stream_->id, write, false, address, part, site});
+      } else if (order == MemoryOrder::kPlain) {
         sieve_.access(*thread_, address, part, write, site);
       } else {
         sieve_.atomic(*thread_, address, part, write, site);
@@ -395,7 +438,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
   }
 
   void renew(std::uint64_t address, std::uint64_t bytes) {
-    sieve_.renew(address, bytes);
+    if (!stream_->follows) sieve_.renew(address, bytes);
     variables_.renew(address, bytes);
     names_.forget_objects(address, bytes);
   }
@@ -431,6 +474,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
   std::vector<std::unique_ptr<Stream>> streams_;  // by number
   trace::CaptureOrder<Versions> order_;
   Versions versions_;
+  std::array<Places, sieve::kSlots> places_;
   std::size_t waiting_ = 0;  // words
 
   Stream* stream_ = nullptr;         // that runs

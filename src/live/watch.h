@@ -14,14 +14,15 @@
 #include <string_view>
 
 #include "event/result.h"
+#include "event/sieve.h"
 #include "record/taker.h"
 #include "spec/spec.h"
 
 namespace syndrome::live {
 
 struct WatchOptions {
-  bool only_atomicity = false;       // nothing else will be checked
-  const spec::Spec* spec = nullptr;  // which functions are blocks; outlives the watch
+  sieve::Checked kind = sieve::Checked::kRaces;  // what will be checked
+  const spec::Spec* spec = nullptr;              // which functions are blocks; outlives the watch
   /// Blocks for other checks, by name; may be empty.
   std::function<bool(std::string_view)> other_blocks;
   bool snapshots = false;  // the trace is read while it grows

@@ -101,8 +101,8 @@ struct Recording {
 
 /// Starts the recorder, or says why not.
 Result<Recording> start(const Options& options, Output file) {
-  Result<Session> session = Session::create(options.buffer / sizeof(wire::Word), options.order,
-                                            options.make_taker != nullptr);
+  Result<Session> session =
+      Session::create(options.buffer / sizeof(wire::Word), options.order, options.checked);
   if (!session) {
     file.remove_unused(options.output);
     return session.error();

@@ -21,7 +21,9 @@ struct Options {
   std::optional<std::uint64_t> noise;  // its seed (runtime/noise.h); none: no noise
   /// Takes the words instead of a trace; empty: none. Then `output` is what it writes.
   MakeTaker make_taker;
-  bool ignore_pipe = false;  // the program starts with SIGPIPE ignored
+  sieve::Checked checked =
+      sieve::Checked::kNothing;  // what it wants to know, when the program can tell
+  bool ignore_pipe = false;      // the program starts with SIGPIPE ignored
 };
 
 struct Ended {

@@ -50,7 +50,7 @@ std::string system_text(int error) {
   return std::generic_category().message(error);
 }
 
-Result<Session> Session::create(std::uint64_t ring_words, rt::Order order, bool filter) {
+Result<Session> Session::create(std::uint64_t ring_words, rt::Order order, sieve::Checked checked) {
   std::string folder;
   std::string tried;
   int error = 0;
@@ -83,7 +83,7 @@ Result<Session> Session::create(std::uint64_t ring_words, rt::Order order, bool 
   auto* const header = static_cast<rt::SessionHeader*>(mapped);
   header->abi = wire::kAbi;
   header->order = order;
-  header->filter = filter ? 1 : 0;
+  header->checked = checked;
   header->ring_words = ring_words;
   if (struct stat space{}; ::stat(rt::kPidSpacePath, &space) == 0) {
     header->pid_space = static_cast<std::uint32_t>(space.st_ino);

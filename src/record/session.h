@@ -20,7 +20,7 @@ class Session {
   /// the current directory when nothing else can be written.
   /// `ring_words` is a power of two.
   [[nodiscard]] static Result<Session> create(std::uint64_t ring_words, rt::Order order,
-                                              bool filter);
+                                              sieve::Checked checked);
 
   Session(Session&& other) noexcept;
   Session& operator=(Session&& other) noexcept = delete;

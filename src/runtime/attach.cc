@@ -9,6 +9,7 @@
 
 #include "event/unit.h"
 #include "runtime/filter.h"
+#include "runtime/follow.h"
 #include "runtime/noise.h"
 #include "runtime/probes.h"
 #include "runtime/session_files.h"
@@ -241,6 +242,7 @@ bool attach() {
     }
   }
   if (first) {
+    if (process.filter != nullptr) settle_before_death();
     modules_changed();
     check_allocator();
   }
@@ -364,6 +366,7 @@ extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
   // The first unit brings its process to the session.
   if (!rt::attach()) return;
   rt::write_unit({unit, globals, count});
+  rt::follow_unit(header);
   rt::learn_blocks();
 }
 

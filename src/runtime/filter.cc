@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "event/unit.h"
+#include "runtime/follow.h"
 #include "runtime/session_files.h"
 #include "runtime/sys.h"
 
@@ -52,8 +53,12 @@ bool read_answer() {
   long got = 0;
   while ((got = sys::read(fd, addresses, sizeof(addresses))) > 0) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof(addresses[0]); ++i) {
-      auto* const function = reinterpret_cast<unit::Function*>(addresses[i]);
-      __atomic_fetch_or(&function->flags, std::uint32_t{unit::kLiveBlock}, __ATOMIC_RELAXED);
+      // The lowest bit: whether it is an atomic one.
+      auto* const function = reinterpret_cast<unit::Function*>(addresses[i] & ~std::uint64_t{1});
+      const bool atomic = (addresses[i] & 1) != 0;
+      __atomic_fetch_or(&function->flags,
+                        unit::kLiveBlock | (atomic ? std::uint32_t{unit::kLiveAtomic} : 0),
+                        __ATOMIC_RELAXED);
     }
     blocks_read += got;
   }
@@ -65,11 +70,12 @@ bool read_answer() {
 
 void make_filter() {
   process.filter = nullptr;
-  if (process.session->filter == 0 || process.pinned) return;
+  if (process.session->checked == sieve::Checked::kNothing || process.pinned) return;
   if (table == nullptr) {
     table = static_cast<wire::Word*>(sys::map(filter::kBytes, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   }
+  if (table == nullptr || !make_followers()) return;
   process.filter = table;
   blocks_read = 0;
   blocks_lock.store(0, std::memory_order_relaxed);
@@ -83,16 +89,6 @@ void learn_blocks() {
   if (wait_for_answer(slot) && read_answer()) return;
   process.filter = nullptr;
   __syndrome_thread.filter = nullptr;
-}
-
-void filter_touch_slow(wire::Word address, wire::Word bytes, bool write) {
-  const wire::Word end = address + (bytes < filter::kBytes ? bytes : filter::kBytes);
-  for (wire::Word at = address & ~wire::Word{7}; at < end; at += 8) {
-    wire::Word* const entry = filter_entry(at);
-    const wire::Word old = __atomic_load_n(entry, __ATOMIC_RELAXED);
-    const wire::Word now = filter::touched(old, at, __syndrome_thread.key, write);
-    if (now != old) __atomic_store_n(entry, now, __ATOMIC_RELAXED);
-  }
 }
 
 }  // namespace syndrome::rt

@@ -38,10 +38,13 @@ inline void filter_miss(wire::Word address, wire::Word needs) {
                    __ATOMIC_RELAXED);
 }
 
-/// Memory that was accessed with a word of its own: others must see that someone was there.
-void filter_touch_slow(wire::Word address, wire::Word bytes, bool write);
-inline void filter_touch(wire::Word address, wire::Word bytes, bool write) {
-  if (__syndrome_thread.filter != nullptr) filter_touch_slow(address, bytes, write);
+/// A granule that was accessed past the filter: others must see that someone was there.
+inline void filter_touch(wire::Word address, bool write) {
+  if (__syndrome_thread.filter == nullptr) return;
+  wire::Word* const entry = filter_entry(address);
+  const wire::Word old = __atomic_load_n(entry, __ATOMIC_RELAXED);
+  const wire::Word now = filter::touched(old, address, __syndrome_thread.key, write);
+  if (now != old) __atomic_store_n(entry, now, __ATOMIC_RELAXED);
 }
 
 /// In attach(): makes the table. Without memory for it there is no filter.

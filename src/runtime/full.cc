@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "runtime/filter.h"
+#include "runtime/follow.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
@@ -127,6 +128,10 @@ using syndrome::rt::tls;
 // 0: done. 1: syndrome_full_deep() must go on.
 int syndrome_full_quick() {
   using namespace syndrome::rt;
+  if (following()) {
+    settle_line();
+    return 0;
+  }
   if (tls.state == ThreadState::kOn && tls.exact == nullptr) [[likely]] {
     ++tls.busy;
     const bool done = next_line(false);
@@ -167,7 +172,9 @@ void syndrome_full_deep() {
     point_at_scratch();
     start_thread(0, false);
     if (tls.state == ThreadState::kOn) {
-      if (tls.exact != nullptr) {
+      if (following()) {
+        follow_word(word);
+      } else if (tls.exact != nullptr) {
         exact_probe(word);
       } else {
         append(word);

@@ -34,6 +34,8 @@ SYNDROME_REAL(posix_spawnp);
 SYNDROME_REAL(system);
 SYNDROME_REAL(popen);
 SYNDROME_REAL(unsetenv);
+SYNDROME_REAL(_exit);
+SYNDROME_REAL(_Exit);
 SYNDROME_REAL(clone);
 SYNDROME_REAL(syscall);
 SYNDROME_REAL(setuid);
@@ -232,14 +234,25 @@ int with_arguments(const char* first, va_list& list, Use use) {
   return use(arguments);
 }
 
+/// Around a call that does not return, if it works.
+template <typename Leave>
+int leaving(Leave leave) {
+  settle_for_all();
+  const int result = leave();
+  go_on_settling();
+  return result;
+}
+
 int execute(const char* path, char* const* arguments, char* const* environment) {
-  return with_session(
-      environment, [=](char* const* extended) { return real_execve(path, arguments, extended); });
+  return with_session(environment, [=](char* const* extended) {
+    return leaving([=] { return real_execve(path, arguments, extended); });
+  });
 }
 
 int search_and_execute(const char* file, char* const* arguments, char* const* environment) {
-  return with_session(
-      environment, [=](char* const* extended) { return real_execvpe(file, arguments, extended); });
+  return with_session(environment, [=](char* const* extended) {
+    return leaving([=] { return real_execvpe(file, arguments, extended); });
+  });
 }
 
 }  // namespace
@@ -281,6 +294,17 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
   return forked([&] { return real_syscall.pointer()(actual, a[0], a[1], a[2], a[3], a[4], a[5]); });
 }
 
+SYNDROME_INTERPOSE void _exit(int code) {
+  settle_for_all();
+  real__exit(code);
+  __builtin_unreachable();
+}
+SYNDROME_INTERPOSE void _Exit(int code) noexcept {
+  settle_for_all();
+  real__Exit(code);
+  __builtin_unreachable();
+}
+
 SYNDROME_INTERPOSE int setuid(uid_t user) noexcept {
   share_session(user);
   return real_setuid(user);
@@ -314,13 +338,14 @@ SYNDROME_INTERPOSE int execvp(const char* file, char* const* arguments) noexcept
 }
 SYNDROME_INTERPOSE int fexecve(int file, char* const* arguments,
                                char* const* environment) noexcept {
-  return with_session(
-      environment, [=](char* const* extended) { return real_fexecve(file, arguments, extended); });
+  return with_session(environment, [=](char* const* extended) {
+    return leaving([=] { return real_fexecve(file, arguments, extended); });
+  });
 }
 SYNDROME_INTERPOSE int execveat(int folder, const char* path, char* const* arguments,
                                 char* const* environment, int flags) noexcept {
   return with_session(environment, [=](char* const* extended) {
-    return real_execveat(folder, path, arguments, extended, flags);
+    return leaving([=] { return real_execveat(folder, path, arguments, extended, flags); });
   });
 }
 SYNDROME_INTERPOSE int execl(const char* path, const char* first, ...) noexcept {

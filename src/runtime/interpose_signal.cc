@@ -13,6 +13,7 @@
 #include <signal.h>
 
 #include "runtime/interpose.h"
+#include "runtime/sys.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // sigset
 
@@ -55,6 +56,28 @@ LongHandler long_form(Handler handler) {
   return reinterpret_cast<LongHandler>(reinterpret_cast<void*>(handler));
 }
 
+// What kills a process unless it has a handler. One that follows its accesses has a few words left
+// to settle before it dies: it gets `die` in place of the default, and does not know.
+constexpr int kDeadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,    SIGFPE,  SIGUSR1,
+                           SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGVTALRM, SIGPROF, SIGSYS};
+bool settles = false;
+
+bool is_deadly(int number) {
+  for (const int each : kDeadly) {
+    if (each == number) return true;
+  }
+  return false;
+}
+
+void die(int number, siginfo_t* /*information*/, void* /*context*/) {
+  settle_for_all();
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  real_sigaction(number, &action, nullptr);
+  // It comes when this handler has returned.
+  sys::call(SYS_tgkill, sys::getpid(), sys::gettid(), number);
+}
+
 // SIG_DFL, SIG_IGN, SIG_ERR, SIG_HOLD are small numbers and -1.
 bool is_function(Handler handler) {
   const auto number = reinterpret_cast<std::uintptr_t>(handler);
@@ -85,10 +108,13 @@ bool install_unlocked(int number, const Handler* wanted, Handler& before, Call c
   if (is_function(given)) {
     __atomic_store_n(&handlers[number], long_form(given), __ATOMIC_RELAXED);
     given = short_form(handle);
+  } else if (wanted != nullptr && given == SIG_DFL && settles && is_deadly(number)) {
+    given = short_form(die);
   }
   const bool done = call(given);
   if (!done) __atomic_store_n(&handlers[number], old, __ATOMIC_RELAXED);
   if (before == short_form(handle)) before = short_form(old);
+  if (before == short_form(die)) before = SIG_DFL;
   return done;
 }
 
@@ -126,6 +152,17 @@ Handler install_by(Function& real, int number, Handler handler, bool locked = tr
 
 Spin& signals_spin() {
   return spin;
+}
+
+void settle_before_death() {
+  if (settles) return;
+  settles = true;
+  for (const int number : kDeadly) {
+    struct sigaction found{};
+    if (real_sigaction(number, nullptr, &found) != 0 || found.sa_handler != SIG_DFL) continue;
+    found.sa_handler = short_form(die);
+    real_sigaction(number, &found, nullptr);
+  }
 }
 
 SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,

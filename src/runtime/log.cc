@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "runtime/filter.h"
+#include "runtime/follow.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -19,6 +20,7 @@ std::atomic<std::uint32_t> thread_count{0};
 
 void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, unsigned extra,
                  wire::Word operand, std::uint32_t site) {
+  if (following()) before_sync(kind, object, operand, site);
   wire::Word* const at = room(4 + extra);
   if (at == nullptr) return;
   at[0] = wire::sync(kind, 3 + extra, site);
@@ -28,6 +30,7 @@ void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, 
   if (extra != 0) at[4] = wire::operand(operand);
   appended(4 + extra);
   new_segment();
+  if (following()) after_sync(kind, object, operand);
 }
 
 /// Whether the event is one that only std::lock's end will show, or that nobody will see.
@@ -49,6 +52,7 @@ bool defer(wire::Sync kind, std::uintptr_t object) {
 
 void append_range(const void* address, std::size_t length, bool write, std::uint32_t site,
                   bool site_is_call) {
+  if (following()) return follow_range(address, length, write, site, site_is_call);
   // A function of the C library may have slept, for another process or for a thread at the other
   // end of a pipe: what comes now has a time of its own.
   const unsigned times = site_is_call ? 1 : 0;
@@ -60,16 +64,18 @@ void append_range(const void* address, std::size_t length, bool write, std::uint
   at[1] = wire::operand(reinterpret_cast<std::uintptr_t>(address));
   at[2] = wire::operand(length);
   appended(3 + times);
-  filter_touch(reinterpret_cast<std::uintptr_t>(address), length, write);
 }
 
 }  // namespace
 
+std::atomic<std::uint32_t> last_settler{0};
+
 extern "C" {
-thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0, nullptr, 0};
+constinit thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0,
+                                                         nullptr, 0};
 }
-thread_local Thread tls __attribute__((tls_model("initial-exec")));
-thread_local wire::Word scratch[wire::kLineWords]
+constinit thread_local Thread tls __attribute__((tls_model("initial-exec")));
+constinit thread_local wire::Word scratch[2 * wire::kLineWords]
     __attribute__((tls_model("initial-exec"), aligned(256)));
 
 wire::Word* room(unsigned count) {
@@ -84,6 +90,10 @@ wire::Word* room(unsigned count) {
     if (tls.state != ThreadState::kOn) return nullptr;
   }
   ++tls.busy;
+  if (is_over()) {
+    --tls.busy;
+    return nullptr;
+  }
   return cursor();
 }
 
@@ -147,6 +157,7 @@ std::uint32_t thread_number() {
 void turn_off() {
   // The ring stays as it is: the recorder, if there is one, takes what is in it.
   tls.state = ThreadState::kOff;
+  stop_following();
   tls.exact = nullptr;
   point_at_scratch();
 }
@@ -240,16 +251,26 @@ void signal_enter(SignalFrame& frame) {
   frame.window = __syndrome_thread;
   frame.held = tls.held;
   frame.recorded = tls.state == ThreadState::kOn && tls.busy == 0;
+  frame.follows = false;
   // A thread begins where it gets the number that its creator knows, never with a handler.
   frame.unborn = tls.state == ThreadState::kNew;
   tls.held = 0;
   if (!frame.recorded) {
     ++__syndrome_thread.inside;
     if (frame.unborn) tls.state = ThreadState::kStarting;
-    if (tls.busy != 0 || frame.unborn) point_at_scratch();
+    // The probe may have been on its way to full(), and never come there.
+    if (tls.busy != 0 || tls.state != ThreadState::kOn) point_at_scratch();
     return;
   }
   __syndrome_thread.inside = 0;
+  if (following()) {
+    frame.follows = enter_handler();
+    if (frame.follows || tls.state != ThreadState::kOn) return;
+    frame.recorded = false;
+    ++__syndrome_thread.inside;
+    point_at_scratch();
+    return;
+  }
   if (tls.exact != nullptr) return;
   wire::Word*& at = __syndrome_thread.cursor;
   const auto used = (reinterpret_cast<std::uintptr_t>(at) / sizeof(wire::Word)) % wire::kLineWords;
@@ -280,6 +301,13 @@ void signal_leave(const SignalFrame& frame) {
     if (frame.unborn) tls.state = ThreadState::kNew;
     return;
   }
+  if (frame.follows && following()) {
+    leave_handler(frame.window.cursor);
+    tls.held = frame.held;
+    __syndrome_thread.call = frame.window.call;
+    __syndrome_thread.inside = frame.window.inside;
+    return;
+  }
   // The interrupted probe will add 8 to the cursor if it has not done so: the word that it passes
   // over then is this pad, in the middle of a line.
   if (tls.exact == nullptr && tls.state == ThreadState::kOn) {
@@ -300,6 +328,7 @@ void leave_handlers() {
   tls.busy = 0;
   tls.held = 0;
   if (tls.handlers_held != 0 && tls.handlers_held != ~0u) unlock_shard(tls.handlers_held - 1);
+  if (following()) drop_handlers();
   wire::Word* const whole = tls.whole;
   tls.whole = nullptr;
   if (whole == nullptr || tls.state != ThreadState::kOn) return;

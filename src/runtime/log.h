@@ -29,7 +29,7 @@ struct ThreadWindow {
   wire::Word key;        // of this thread in the filter (event/filter.h)
 };
 extern "C" {
-__attribute__((visibility("default"))) extern thread_local ThreadWindow __syndrome_thread
+__attribute__((visibility("default"))) extern constinit thread_local ThreadWindow __syndrome_thread
     __attribute__((tls_model("initial-exec")));
 }
 
@@ -74,12 +74,21 @@ void fork_prepare();
 void fork_parent();
 void fork_child();
 
+/// For the end of the process (exit, exec, a signal that kills): all threads' words are where the
+/// checker finds them. What they do from here on is lost, until go_on_settling(). Only a process
+/// that follows its own accesses (follow.h) has something to do here.
+void settle_for_all();
+void go_on_settling();
+/// Signals that would kill the process let it do so first (interpose_signal.cc).
+void settle_before_death();
+
 /// Around a signal handler of the program: the code that was interrupted may be in the middle of a
 /// probe, and the handler's words go behind it.
 struct SignalFrame {
   ThreadWindow window;
   std::uint32_t held;  // the shard of the atomic that was interrupted
   bool recorded;       // false: the handler's words go nowhere
+  bool follows;        // they go into a line of their own (follow.h)
   bool unborn;         // the thread has not begun with code of its own
 };
 void signal_enter(SignalFrame& frame);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/filter.h"
+#include "runtime/follow.h"
 #include "runtime/noise.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
@@ -20,6 +21,12 @@ using namespace syndrome::rt;
 
 void record(wire::Sync kind, const void* object) {
   if (recording()) rt::sync(kind, number_of(object));
+}
+
+/// Where the thread's last word is, told or not.
+[[nodiscard]] const wire::Word* last_word() {
+  settle();
+  return following() ? __syndrome_thread.cursor : cursor();
 }
 
 /// Labels are string literals: their addresses stand for them. A collision costs another string.
@@ -53,6 +60,8 @@ PROBE void __syndrome_atomic_begin(const void* address) {
   if (!recording()) return;
   release_exact();
   noise();
+  // What the thread did before must be seen before the atomic is.
+  settle();
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
   // Held already: a signal handler came between begin and end of the same shard.
   tls.held = lock_shard(shard) ? static_cast<std::uint32_t>(shard + 1) : ~0u;
@@ -66,15 +75,15 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
   // A loop that waits for a change reads the same again and again: once is enough when nothing has
   // happened in this thread or to this shard since.
-  const bool same = kind == wire::Sync::kAtomicLoad && tls.last_load == cursor() &&
+  const bool same = kind == wire::Sync::kAtomicLoad && tls.last_load == last_word() &&
                     tls.last_load_address == number_of(address) &&
                     tls.last_load_version == shards[shard].version.load(std::memory_order_relaxed);
   const std::uint64_t version = same ? 0 : next_version(shard);
   if (held != ~0u) unlock_shard(shard);
   if (same) return noise();
-  filter_touch(number_of(address), 1, kind != wire::Sync::kAtomicLoad);
+  filter_touch(number_of(address) & ~std::uintptr_t{7}, kind != wire::Sync::kAtomicLoad);
   sync_at(kind, number_of(address), version, what >> 8, site);
-  tls.last_load = cursor();
+  tls.last_load = last_word();
   tls.last_load_address = number_of(address);
   tls.last_load_version = version;
   noise();
@@ -115,6 +124,7 @@ PROBE void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint3
 
 PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   if (!recording()) return;
+  if (following()) follow_locals(address, bytes);
   wire::Word* const at = room(3);
   if (at == nullptr) return;
   at[0] = wire::control(wire::Control::kLocals, 0, 0);
@@ -125,67 +135,14 @@ PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   new_segment();
 }
 
-/// Whether the filter knows all accesses of one site of a loop; if not, it does now.
-static bool known_run(wire::Word address, std::int64_t stride, std::uint64_t rounds,
-                      std::uint8_t shape) {
-  const unsigned bytes = shape >> 1;
-  const bool write = (shape & 1) != 0;
-  bool known = true;
-  for (std::uint64_t i = 0; i < rounds; ++i, address += static_cast<std::uint64_t>(stride)) {
-    const wire::Word needs = filter::needs(((wire::Word{1} << bytes) - 1) << (address & 7), write);
-    if (bytes == 0) {
-      known = false;
-      filter_touch(address, sizeof(wire::Word), true);
-    } else if (!filter::knows(*filter_entry(address), address, __syndrome_thread.key, needs)) {
-      known = false;
-      filter_miss(address, needs);
-    }
-  }
-  return known;
-}
-
-/// Others must see that someone was there.
-static void touch_run(wire::Word address, std::int64_t stride, std::uint64_t rounds, bool write) {
-  if (rounds == 0) return;
-  const auto step = static_cast<std::uint64_t>(stride < 0 ? -stride : stride);
-  const wire::Word first = stride < 0 ? address - (rounds - 1) * step : address;
-  if (step <= sizeof(wire::Word)) {
-    filter_touch(first, (rounds - 1) * step + sizeof(wire::Word), write);
-    return;
-  }
-  for (std::uint64_t i = 0; i < rounds; ++i) {
-    filter_touch(first + i * step, sizeof(wire::Word), write);
-  }
-}
-
-/// Whether the filter knows all accesses of a loop. Long ones are not looked at one by one: their
-/// record is shorter than that.
-static bool known_loop(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
-                       std::uint32_t rest) {
-  if (__syndrome_thread.filter == nullptr) return false;
-  constexpr std::uint64_t kShort = 16;
-  bool known = rounds <= kShort;
-  for (unsigned i = 0; i < run.sites; ++i) {
-    const std::int64_t stride = wire::stride_of(run.strides[i / wire::kStridesInWord], i);
-    const std::uint64_t count = rounds + (i < rest ? 1 : 0);
-    const wire::Word address = number_of(first[i]);
-    const std::uint8_t shape = run.shapes[i];
-    if (rounds > kShort) {
-      touch_run(address, stride, count, shape <= 1 || (shape & 1) != 0);
-    } else if (!known_run(address, stride, count, shape)) {
-      known = false;
-    }
-  }
-  return known;
-}
-
 extern "C" {
 __attribute__((visibility("default"))) std::uint32_t __syndrome_pinned = 0;
 }
 
 PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
                           std::uint32_t rest) {
-  if (!recording() || known_loop(*run, first, rounds, rest)) return;
+  if (!recording()) return;
+  if (following()) return follow_run(*run, first, rounds, rest);
   const unsigned sites = run->sites;
   const auto words = static_cast<unsigned>(wire::run_words(sites));
   for (std::uint64_t done = 0; rounds != 0 || rest != 0;) {
@@ -211,7 +168,12 @@ PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std:
 
 PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/) {
   if (!recording()) return;
-  filter_touch(number_of(address), 8, true);
+  if (following()) {
+    if (site > 0xffff) {
+      follow_word(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
+    }
+    return follow_word(wire::access(number_of(address), site & 0xffff));
+  }
   if (site > 0xffff)
     append(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
   append(wire::access(number_of(address), site & 0xffff));
@@ -225,6 +187,7 @@ PROBE void __syndrome_mark_once(const void* address, std::uint64_t site, unsigne
 PROBE std::uint64_t __syndrome_frame() {
   if (!recording()) return 0;
   const std::uint64_t frame = ++tls.frames;
+  if (following()) follow_frame(frame);
   append(wire::control(wire::Control::kFrame, frame << 4, 0));
   return frame;
 }
@@ -233,6 +196,7 @@ PROBE void __syndrome_resume(std::uint64_t frame) {
   if (frame == 0) return;
   if (tls.handlers != 0 && frame <= tls.handlers_from) leave_handlers();
   if (!recording()) return;
+  if (following()) follow_resume(frame);
   append(wire::control(wire::Control::kResume, frame << 4, 0));
   new_segment();
 }

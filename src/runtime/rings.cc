@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "runtime/filter.h"
+#include "runtime/follow.h"
 #include "runtime/session_files.h"
 #include "runtime/thread.h"
 
@@ -158,12 +159,17 @@ bool claim_ring(std::uint32_t number) {
   tls.limit = process.ring_words;
   tls.words[0] = wire::time(read_counter());
   tls.exact = nullptr;
+  tls.follower = nullptr;
   if (process.pinned) {
     tls.exact = tls.words + 1;
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
   } else {
     __syndrome_thread.cursor = tls.words + 1;
     start_filter();
+    std::uint32_t index = 0;
+    while (rings[index] != ring) ++index;
+    // Whoever has no follower tells everything.
+    if (process.filter != nullptr && !start_following(index)) __syndrome_thread.filter = nullptr;
   }
   return true;
 }

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "event/sieve.h"
 #include "event/wire.h"
 
 namespace syndrome::rt {
@@ -50,7 +51,7 @@ struct SessionHeader {
   std::uint64_t magic;
   std::uint32_t abi;  // wire::kAbi
   Order order;
-  std::uint32_t filter;  // 1: accesses that change nothing for a checker are left out
+  sieve::Checked checked;  // accesses that change nothing for that are left out
   std::uint32_t zero;
   std::uint64_t ring_words;  // a power of two
   std::uint32_t recorder;    // its pid

@@ -17,6 +17,8 @@ enum class ThreadState : std::uint32_t {
   kStarting,  // is being given a ring
 };
 
+struct Follower;
+
 /// Touched by its own thread alone.
 struct Thread {
   ThreadState state;
@@ -29,8 +31,9 @@ struct Thread {
   wire::Word* words;    // of the ring
   std::uint64_t line;   // words before the line that is being filled
   std::uint64_t limit;  // words up to which the ring is known to be free
-  /// With --order exact or --noise, where the next word goes: the window's cursor then stays in the
-  /// scratch line, so that every probe comes to full().
+  /// Where the next word goes, when it is not where the probes write: with --order exact or --noise
+  /// the window's cursor stays in the scratch line, so that every probe comes to full(); with a
+  /// follower it is in the follower's own line.
   wire::Word* exact;
   std::uint32_t held;        // 1 + shard held by an atomic that is going on; 0: none
   std::uint32_t held_exact;  // 1 + shard held for the access after the last probe; 0: none
@@ -42,6 +45,7 @@ struct Thread {
   std::uint32_t deferring;
   std::uint32_t deferred;
   Taken locks[8];
+  Follower* follower;     // of this thread's accesses (follow.h); null: the ring gets all of them
   std::uint64_t segment;  // counts keys of the filter
   std::uint64_t frames;   // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
@@ -49,14 +53,16 @@ struct Thread {
   std::uint64_t handlers_from;  // frames when the outermost began
   std::uint32_t handlers_held;  // held when it began
   wire::Word* whole;            // the cursor before the record that one has interrupted; null: none
-  wire::Word* last_load;        // where the cursor was after the last atomic load …
+  const wire::Word* last_load;  // where the cursor was after the last atomic load …
   std::uintptr_t last_load_address;
   std::uint64_t last_load_version;  // … and the version of its shard then
   std::uint64_t noise;              // points passed (runtime/noise.h)
 };
 
-extern thread_local Thread tls __attribute__((tls_model("initial-exec")));
-extern thread_local wire::Word scratch[wire::kLineWords]
+extern constinit thread_local Thread tls __attribute__((tls_model("initial-exec")));
+/// Where the words of a thread go that is not recorded. A second line behind the first: a stack
+/// that overflows in full(), and a handler that leaves it with longjmp, let the probes go on there.
+extern constinit thread_local wire::Word scratch[2 * wire::kLineWords]
     __attribute__((tls_model("initial-exec"), aligned(256)));
 
 /// The process. Written while it attaches and in fork_child(), read by all threads.
@@ -108,6 +114,14 @@ void release_ring();
 
 /// Attaches the process to the session that the environment names, once. False when there is none.
 [[nodiscard]] bool attach();
+
+/// The thread that settles for all others, because the process ends (follow.h): nobody else writes.
+/// Its tid; 0: none does.
+extern std::atomic<std::uint32_t> last_settler;
+[[nodiscard]] inline bool is_over() {
+  const std::uint32_t settler = last_settler.load(std::memory_order_relaxed);
+  return settler != 0 && settler != tls.tid;
+}
 
 /// Room for `count` words that stand in one line, with another one behind them; null when recording
 /// has ended. They are written there in order, and then appended() is called.

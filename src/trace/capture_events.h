@@ -45,8 +45,10 @@ class CaptureEvents {
     }
   }
 
-  void range(std::uint32_t index, bool write, std::uint64_t address, std::uint64_t bytes) {
-    plain(write ? EventKind::kWrite : EventKind::kRead, index, address, bytes);
+  void range(std::uint32_t index, bool write, std::uint64_t address, std::uint64_t bytes,
+             bool atomic) {
+    derived().touch(write ? EventKind::kWrite : EventKind::kRead, index, address, bytes,
+                    atomic ? MemoryOrder::kRelaxed : MemoryOrder::kPlain);
   }
 
   void locals(std::uint64_t address, std::uint64_t bytes) { derived().renew(address, bytes); }

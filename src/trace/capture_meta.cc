@@ -134,6 +134,8 @@ void CaptureMeta::parse_unit(Body body) {
     return bad("there are too many sites");
   }
   sites.resize(first_site + header.sites);
+  units_[number].first_site = static_cast<std::uint32_t>(first_site);
+  units_[number].sites = header.sites;
   if (header.sites != 0) {
     std::memcpy(&sites[first_site], bytes.data() + functions_end,
                 header.sites * sizeof(unit::Site));

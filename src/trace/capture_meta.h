@@ -100,6 +100,13 @@ class CaptureMeta {
   [[nodiscard]] const CapturedGlobal* global_at(std::uint64_t address) const;
   [[nodiscard]] const CapturedModule* module_at(std::uint64_t address) const;
   [[nodiscard]] std::string_view thread_name(std::uint32_t number) const;
+  /// 1 + the index in `sites` of that site of the unit at the address; 0: there is none.
+  [[nodiscard]] std::uint32_t site_of_unit(std::uint64_t address, std::uint64_t index) const {
+    const auto found = units_by_address_.find(address);
+    if (found == units_by_address_.end()) return 0;
+    const Unit& unit = units_[found->second];
+    return index < unit.sites ? unit.first_site + static_cast<std::uint32_t>(index) + 1 : 0;
+  }
   [[nodiscard]] bool lacks_lines(const CapturedFunction& function) const {
     return (units_[function.unit].flags & unit::kNoDebugInfo) != 0;
   }
@@ -108,6 +115,8 @@ class CaptureMeta {
   struct Unit {
     std::span<const std::byte> bytes;
     std::uint32_t flags = 0;
+    std::uint32_t first_site = 0;
+    std::uint32_t sites = 0;
   };
   using Body = std::span<const std::byte>;
   [[nodiscard]] Body parse(Body rest);

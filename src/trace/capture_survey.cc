@@ -16,7 +16,7 @@ struct Surveyor {
       found.memory.cut(address, site.bytes);
     }
   }
-  void range(std::uint32_t, bool, std::uint64_t address, std::uint64_t bytes) const {
+  void range(std::uint32_t, bool, std::uint64_t address, std::uint64_t bytes, bool) const {
     found.memory.cut(address, bytes);
   }
   void enter(const OpenFrame&) const {}

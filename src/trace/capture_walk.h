@@ -30,6 +30,17 @@ struct SyncRecord {
   std::uint64_t operand = 0;
 };
 
+/// A kLate, taken apart.
+struct LateRecord {
+  std::uint32_t slot = 0;
+  std::uint64_t position = 0;
+  bool write = false;
+  bool atomic = false;
+  std::uint64_t address = 0;
+  unsigned bytes = 0;      // 0: it only says what is before
+  std::uint32_t site = 0;  // 1 + its index, 0: unknown
+};
+
 /// A function that runs, or a scoped block that is open.
 struct OpenFrame {
   std::uint32_t function = CaptureMeta::kNone;  // kNone: unknown, or a block
@@ -49,11 +60,15 @@ enum class WalkStop : std::uint8_t {
 
 /// A visitor has, in the order of the words:
 ///   void access(const unit::Site& site, std::uint32_t index, std::uint64_t address)
-///   void range(std::uint32_t index or 0, bool write, std::uint64_t address, std::uint64_t bytes)
+///   void range(std::uint32_t index or 0, bool write, std::uint64_t address, std::uint64_t bytes,
+///              bool atomic)
 ///   void enter(OpenFrame&)        void exit(const OpenFrame&)     functions and blocks
 ///   bool time(std::uint64_t)      false: pause
 ///   bool sync(const SyncRecord&)  false: pause, and give it again
 ///   void locals(std::uint64_t address, std::uint64_t bytes)
+/// and, for a process that follows its accesses itself,
+///   bool place(std::uint32_t slot, std::uint64_t position)  false: pause, and give it again
+///   bool late(const LateRecord&)  false: pause, and give it again
 /// and may have, to be spared the accesses of a loop when it says so of all its sites:
 ///   bool knows_run(std::uint32_t index, std::uint64_t address, std::int64_t stride,
 ///                  std::uint64_t rounds)
@@ -301,8 +316,40 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
         } else if (wire::kind_of(word) == Control::kLocals) {
           visitor.locals(address, bytes);
         } else {
-          visitor.range(site_index(wire::top_of(word)), (word & 0x10) != 0, address, bytes);
+          visitor.range(site_index(wire::top_of(word)), (word & 0x10) != 0, address, bytes,
+                        (word & 0x40) != 0);
         }
+        break;
+      }
+      case Control::kPlace:
+        if constexpr (requires { visitor.place(0u, 0ul); }) {
+          if (!visitor.place(wire::top_of(word) & wire::kSlotMask, wire::position_of(word))) {
+            return stop(WalkStop::kPaused);
+          }
+        } else {
+          ++odd_;
+        }
+        ++at;
+        break;
+      case Control::kLate: {
+        if (words.size() - at < 4) return stop(WalkStop::kMore);
+        if constexpr (requires { visitor.late(LateRecord{}); }) {
+          LateRecord record;
+          const std::uint32_t top = wire::top_of(word);
+          const std::uint64_t where = wire::value_of(words[at + 1]);
+          record.slot = top & wire::kSlotMask;
+          record.position = wire::position_of(word);
+          record.write = (top & wire::kLateWrite) != 0;
+          record.atomic = (top & wire::kLateAtomic) != 0;
+          record.address = where & wire::kAddressMask;
+          record.bytes = static_cast<unsigned>(where >> 48) & 0xf;
+          record.site =
+              meta_->site_of_unit(wire::value_of(words[at + 2]), wire::value_of(words[at + 3]));
+          if (!visitor.late(record)) return stop(WalkStop::kPaused);
+        } else {
+          ++odd_;
+        }
+        at += 4;
         break;
       }
       case Control::kSync: {

@@ -28,7 +28,7 @@ struct Collector {
     accesses.emplace_back(index, address);
   }
   void range(std::uint32_t /*index*/, bool /*write*/, std::uint64_t /*address*/,
-             std::uint64_t /*bytes*/) {}
+             std::uint64_t /*bytes*/, bool /*atomic*/) {}
   void enter(OpenFrame& /*frame*/) {}
   void exit(const OpenFrame& /*frame*/) {}
   bool time(std::uint64_t /*time*/) { return true; }

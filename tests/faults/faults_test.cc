@@ -223,6 +223,78 @@ TEST_P(Faults, Limits) {
   }
 }
 
+/// As `run` without -o, where the program follows its accesses itself.
+TEST(LiveFaults, AreSurvived) {
+  const Shell shell;
+  const std::string here = (source_directory() / "tests/faults").string();
+  const std::vector<std::pair<std::string, std::vector<std::string>>> programs = {
+      {"threads.c", {""}},
+      {"allocations.cc", {""}},
+      {"ends.c",
+       {"segv", "segv thread", "abort", "abort thread", "kill", "_exit thread", "syscall thread"}},
+      {"forks.c", {"fork", "vfork", "clone", "spawn"}},
+      {"descriptors.c", {"3", "0", "3 all"}},
+      {"limits.c", {"as 40000000", "data 40000000", "fsize 4096"}},
+      {"stacks.c", {"overflow", "mend", "small"}},
+      {"seccomp.c", {"", "mmap"}},
+      {"own_malloc.c", {""}},
+  };
+  for (const auto& [source, ways] : programs) {
+    const std::string driver = source.ends_with(".c") ? "syndrome cc -std=gnu17" : "syndrome c++ -std=c++20";
+    const Outcome built = shell.run(driver + " -g -O1 -pthread -D_GNU_SOURCE -w -I " + here + " " +
+                                    here + "/" + source + " -o program");
+    ASSERT_EQ(built.code, 0) << built.err;
+    for (const std::string& way : ways) {
+      const Outcome alone = shell.run("exec ./program " + way);
+      const Outcome outcome = shell.run(
+          "rm -f report.txt; exec syndrome run --check races --report report.txt -- ./program " +
+          way);
+      EXPECT_EQ(outcome.out, alone.out) << source << way;
+      EXPECT_EQ(outcome.err, alone.err) << source << way;
+      const std::string report = shell.read("report.txt");
+      EXPECT_THAT(report, HasSubstr("data race on before_the_fault")) << source << way;
+      EXPECT_THAT(report, HasSubstr("data race on after_the_fault")) << source << way;
+    }
+  }
+}
+
+/// What a thread did last counts, however the process ends.
+TEST(LiveFaults, TheLastWordsAreHeard) {
+  const Shell shell;
+  shell.write("last.cc", R"(#include <stdlib.h>
+#include <unistd.h>
+#include <string.h>
+#include <thread>
+int first, last;
+int main(int count, char** arguments) {
+  std::thread([] { first = 1; usleep(100000); last = 1; sleep(60); }).detach();
+  usleep(50000);
+  first = 2;
+  usleep(200000);
+  last = 2;
+  const char* how = count > 1 ? arguments[1] : "";
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "fault") == 0) *(volatile int*)0 = 1;
+  if (strcmp(how, "_exit") == 0) _exit(3);
+  if (strcmp(how, "exec") == 0) execl("/bin/true", "true", nullptr);
+  if (strcmp(how, "signal") == 0) kill(getpid(), SIGTERM);
+}
+)");
+  ASSERT_EQ(shell.run("syndrome c++ -g -O1 -pthread -include signal.h last.cc -o last").code, 0);
+  for (const std::string how : {"", "abort", "fault", "_exit", "exec", "signal"}) {
+    const Outcome alone = shell.run("exec ./last " + how);
+    const Outcome outcome = shell.run(
+        "rm -f report.txt; exec syndrome run --check races --report report.txt -- ./last " + how);
+    const std::string report = shell.read("report.txt");
+    EXPECT_THAT(report, HasSubstr("data race on first")) << how;
+    EXPECT_THAT(report, HasSubstr("data race on last")) << how;
+    // Whoever is killed by a signal is killed by the same one.
+    if (alone.code > 128) {
+      EXPECT_EQ(outcome.code, alone.code) << how;
+    }
+  }
+}
+
 TEST_P(Faults, AStackOverflowThatIsHandled) {
   build("stacks.c");
   run("overflow");

@@ -62,6 +62,8 @@ void thread_end() {
 void thread_named(const char* name) {
   keep(FakeRecord::kName, static_cast<unsigned char>(name[0]));
 }
+void settle_for_all() {}
+void go_on_settling() {}
 void fork_prepare() {}
 void fork_parent() {}
 void fork_child() {

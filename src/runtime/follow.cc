@@ -1,0 +1,364 @@
+#include "runtime/follow.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include "runtime/filter.h"
+#include "runtime/follow_cells.h"
+#include "runtime/follower.h"
+#include "runtime/sys.h"
+
+namespace syndrome::rt {
+
+/// The functions that run, as far as the ring has not got them.
+void tell_frames(Follower& self) {
+  for (; self.told_depth < self.depth; ++self.told_depth) {
+    const Frame& frame = self.frames[self.told_depth];
+    append(wire::control(wire::Control::kEnter, reinterpret_cast<std::uintptr_t>(frame.function),
+                         frame.call));
+  }
+}
+
+/// An event of the thread is in the ring.
+void told(Follower& self) {
+  self.thread.told();
+  self.mine.set(self.thread);
+  append(wire::control(wire::Control::kPlace, self.thread.position << 4, self.thread.slot));
+  new_segment();
+}
+
+namespace {
+
+void push(Follower& self, const unit::Function* function, std::uint32_t call) {
+  if (self.depth == Follower::kMaxDepth || self.lost_depth != 0) {
+    ++self.lost_depth;
+    return;
+  }
+  const std::uint32_t flags = function->flags & (unit::kLiveBlock | unit::kLiveAtomic);
+  self.frames[self.depth++] = {function, 0, call, flags};
+  if ((flags & unit::kLiveBlock) == 0) return;
+  tell_frames(self);
+  told(self);
+  if ((flags & unit::kLiveAtomic) != 0 && self.blocks++ == 0) {
+    self.thread.begin_block(true, slots_in_use());
+    set_begin(self);
+  }
+}
+
+void pop(Follower& self) {
+  const Frame& frame = self.frames[--self.depth];
+  if (self.told_depth <= self.depth) return;
+  self.told_depth = self.depth;
+  append(wire::control(wire::Control::kExit, reinterpret_cast<std::uintptr_t>(frame.function), 0));
+  if ((frame.flags & unit::kLiveBlock) == 0) return;
+  told(self);
+  if ((frame.flags & unit::kLiveAtomic) != 0 && --self.blocks == 0) {
+    self.thread.end_block();
+    set_begin(self);
+  }
+}
+
+/// As trace/capture_walk.h: what is above it has ended with it.
+void exit_function(Follower& self, const unit::Function* function) {
+  if (self.lost_depth != 0) {
+    --self.lost_depth;
+    return;
+  }
+  std::uint32_t at = self.depth;
+  while (at > 0 && self.frames[at - 1].function != function) --at;
+  if (at == 0) return;
+  while (self.depth >= at) pop(self);
+}
+
+void take_access(Follower& self, Word word) {
+  const std::uint32_t number = wire::top_of(word) | self.wide;
+  self.wide = 0;
+  if (self.depth != 0 && self.lost_depth == 0) {
+    const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
+    if (number - 1 < sites.count) {
+      const unit::Site& site = sites.first[number - 1];
+      Access access;
+      if (describe(site, access)) {
+        access.site = sites.base + number - 1;
+        Host host{self, number};
+        const Word address = wire::address_of(word);
+        if ((address & 7) + site.bytes <= 8) {
+          host.word = true;
+          follow(host, access, address & ~Word{7}, ((1u << site.bytes) - 1u) << (address & 7));
+        } else {
+          follow_bytes(host, access, address, site.bytes);
+        }
+      }
+    }
+  }
+  if (self.leaf != 0) {
+    self.leaf = 0;
+    if (self.lost_depth != 0) {
+      --self.lost_depth;
+    } else if (self.depth != 0) {
+      pop(self);
+    }
+  }
+}
+
+void take(Follower& self, Word word) {
+  if (!wire::is_control(word)) return take_access(self, word);
+  const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
+  switch (wire::kind_of(word)) {
+    case wire::Control::kLeaf: self.leaf = 1; [[fallthrough]];
+    case wire::Control::kEnter: push(self, function, wire::top_of(word)); break;
+    case wire::Control::kExit: exit_function(self, function); break;
+    case wire::Control::kWide: self.wide = wire::top_of(word) << 16; break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+bool make_followers() {
+  reset_order();
+  reset_units();
+  last_settler.store(0, std::memory_order_relaxed);
+  return make_shadow();
+}
+
+bool start_following(std::uint32_t slot) {
+  Follower* const self = begin_order(slot);
+  if (self == nullptr) return false;
+  self->units = 0;
+  self->handlers = self->depth = self->told_depth = self->lost_depth = 0;
+  self->blocks = self->scopes = self->wide = self->leaf = self->round = 0;
+  self->cell = nullptr;
+  self->clock = nullptr;
+  const sieve::Checked what = process.session->checked;
+  self->thread.only_atomicity = what == sieve::Checked::kAtomicity;
+  self->locks = what != sieve::Checked::kDeterminism;
+  self->mine.set(self->thread);
+  self->its_thread = &tls;
+  self->its_window = &__syndrome_thread;
+  self->now = {};
+  self->done = self->lines[0];
+  // Behind the time that the line begins with.
+  tls.words[1] = wire::control(wire::Control::kPlace, self->thread.position << 4, slot);
+  tls.exact = tls.words + 2;
+  tls.follower = self;
+  __syndrome_thread.cursor = self->lines[0];
+  return true;
+}
+
+void stop_following() {
+  if (tls.follower == nullptr) return;
+  end_order(*tls.follower);
+  tls.follower = nullptr;
+}
+
+void settle() {
+  Follower* const self = tls.follower;
+  if (self == nullptr || tls.busy != 0) return;
+  ++tls.busy;
+  if (is_over()) {
+    --tls.busy;
+    return;
+  }
+  Word* const end = __syndrome_thread.cursor;
+  for (const Word* word = self->done; word < end; ++word) {
+    take(*self, *word);
+    // Recording may have ended.
+    if (tls.follower == nullptr) break;
+  }
+  self->done = end;
+  --tls.busy;
+}
+
+void settle_line() {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  self->done = __syndrome_thread.cursor = self->lines[self->handlers];
+}
+
+namespace {
+
+/// In place of another thread, which does not write while this one is the last settler.
+void settle_for(Follower& other) {
+  Thread& its = *other.its_thread;
+  // It may be at it just now; or be stopped in the middle of it, for good.
+  constexpr int kTries = 100;
+  for (int i = 0; __atomic_load_n(&its.busy, __ATOMIC_ACQUIRE) != 0; ++i) {
+    if (i == kTries) return;
+    const timespec pause{0, 100'000};
+    sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
+  }
+  const Thread own = tls;
+  const ThreadWindow window = __syndrome_thread;
+  tls = its;
+  tls.tid = own.tid;
+  __syndrome_thread.cursor = __atomic_load_n(&other.its_window->cursor, __ATOMIC_RELAXED);
+  settle();
+  its.exact = tls.exact;
+  its.line = tls.line;
+  its.limit = tls.limit;
+  tls = own;
+  __syndrome_thread = window;
+}
+
+__attribute__((destructor)) void at_exit() {
+  if (following()) settle_for_all();
+}
+
+}  // namespace
+
+void settle_for_all() {
+  if (!following() || tls.busy != 0) return;
+  settle();
+  std::uint32_t none = 0;
+  if (!last_settler.compare_exchange_strong(none, tls.tid)) return;
+  const std::uint32_t count = slots_in_use();
+  std::uint32_t others = 0;
+  for (std::uint32_t i = 0; i < count; ++i) others += follower_of(i) != nullptr ? 1 : 0;
+  if (others <= 1) return;
+  // Time for stores to be seen: who has not seen ours by then is seen to be busy.
+  const timespec pause{0, 100'000};
+  sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Follower* const other = follower_of(i);
+    if (other != nullptr && other != tls.follower) settle_for(*other);
+  }
+}
+
+void go_on_settling() {
+  std::uint32_t own = tls.tid;
+  last_settler.compare_exchange_strong(own, 0);
+}
+
+void follow_range(const void* address, std::size_t length, bool write, std::uint32_t site,
+                  bool site_is_call) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  ++tls.busy;
+  Access access;
+  access.write = write;
+  if (self->depth != 0 && self->lost_depth == 0) {
+    const Follower::Sites& sites = sites_of_function(*self, self->frames[self->depth - 1].function);
+    if (site - 1 < sites.count) access.site = sites.base + site - 1;
+  }
+  Host host{*self, site, false, site_is_call};
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (length <= wire::kAddressMask && begin <= wire::kAddressMask - length) {
+    follow_bytes(host, access, begin, length);
+  }
+  --tls.busy;
+}
+
+void follow_word(wire::Word word) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  ++tls.busy;
+  take(*self, word);
+  --tls.busy;
+}
+
+void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                std::uint32_t rest) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr || self->depth == 0 || self->lost_depth != 0) return;
+  ++tls.busy;
+  const Follower::Sites& sites = sites_of_function(*self, self->frames[self->depth - 1].function);
+  for (std::uint32_t i = 0; i < run.sites && tls.follower != nullptr; ++i) {
+    const std::uint32_t number = wire::top_of(run.tops[i]);
+    if (number - 1 >= sites.count) continue;
+    const unit::Site& site = sites.first[number - 1];
+    Access access;
+    if (!describe(site, access)) continue;
+    access.site = sites.base + number - 1;
+    const std::int64_t stride = wire::stride_of(run.strides[i / wire::kStridesInWord], i);
+    const std::uint64_t count = rounds + (i < rest ? 1 : 0);
+    Host host{*self, number};
+    Word address = reinterpret_cast<std::uintptr_t>(first[i]);
+    const auto step = static_cast<std::uint64_t>(stride < 0 ? -stride : stride);
+    if (count != 0 && step <= site.bytes) {
+      // One after another: as one piece, so that a granule is looked at once.
+      const Word length = (count - 1) * step + site.bytes;
+      if (stride < 0) address -= (count - 1) * step;
+      follow_bytes(host, access, address, length);
+      continue;
+    }
+    const unsigned bytes = site.bytes;
+    const bool aligned =
+        bytes <= 8 && ((address | step) & (bytes - 1)) == 0 && (bytes & (bytes - 1)) == 0;
+    if (aligned) {
+      host.word = true;
+      const unsigned mask = (1u << bytes) - 1u;
+      for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
+        follow(host, access, address & wire::kAddressMask & ~Word{7}, mask << (address & 7));
+      }
+      continue;
+    }
+    for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
+      follow_bytes(host, access, address & wire::kAddressMask, bytes);
+    }
+  }
+  --tls.busy;
+}
+
+void follow_locals(const void* address, std::size_t bytes) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  ++tls.busy;
+  renew(*self, reinterpret_cast<std::uintptr_t>(address), bytes);
+  --tls.busy;
+}
+
+void follow_frame(std::uint64_t mark) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr || self->depth == 0 || self->lost_depth != 0) return;
+  tell_frames(*self);
+  self->frames[self->depth - 1].mark = mark;
+}
+
+void follow_resume(std::uint64_t mark) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  self->leaf = self->wide = self->lost_depth = 0;
+  std::uint32_t at = self->depth;
+  while (at > 0 && self->frames[at - 1].mark != mark) --at;
+  while (at > 0 && self->depth > at) pop(*self);
+}
+
+bool enter_handler() {
+  Follower& self = *tls.follower;
+  if (self.handlers == Follower::kMaxHandlers) return false;
+  settle();
+  if (tls.follower == nullptr) return false;
+  ++self.handlers;
+  self.done = __syndrome_thread.cursor = self.lines[self.handlers];
+  return true;
+}
+
+void leave_handler(wire::Word* cursor) {
+  settle();
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  if (self->handlers != 0) --self->handlers;
+  // What was there has been settled.
+  self->done = __syndrome_thread.cursor = cursor;
+}
+
+void drop_handlers() {
+  Follower& self = *tls.follower;
+  self.handlers = 0;
+  if (self.cell != nullptr) unlock_cell(*self.cell);
+  if (self.clock != nullptr) unlock_clock(*self.clock);
+  self.cell = nullptr;
+  self.clock = nullptr;
+  start_filter();
+  self.done = __syndrome_thread.cursor = self.lines[0];
+}
+
+}  // namespace syndrome::rt

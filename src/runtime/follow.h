@@ -1,0 +1,65 @@
+// A thread of a process that is checked while it runs, and follows its own accesses
+// (event/sieve.h).
+//
+// Its probes write their words into a line of their own, not into the ring. When the line is full,
+// and before anything that the thread does to others (synchronization, its end), the thread goes
+// through them: *settles*. What has to be told goes into the ring then, with the functions that
+// run, which until then are only remembered.
+//
+// Everything here may be called from a probe (full.cc): no vector registers, no allocation, nothing
+// of the C library.
+
+#pragma once
+
+#include <cstdint>
+
+#include "event/sieve.h"
+#include "event/unit.h"
+#include "event/wire.h"
+#include "runtime/probes.h"
+#include "runtime/thread.h"
+
+namespace syndrome::rt {
+
+/// A unit of the program, before its code runs. Until its numbers of sites are given, none of them
+/// is known.
+void follow_unit(const unit::Header* unit);
+
+/// For a process that has attached: whether its threads follow their accesses.
+bool make_followers();
+/// For a thread that has just got its ring, which is this one of the process. False: it has to tell
+/// of everything.
+bool start_following(std::uint32_t slot);
+void stop_following();
+
+[[nodiscard]] inline bool following() {
+  return tls.follower != nullptr;
+}
+
+/// Goes through what the probes have written.
+void settle();
+/// The same, at the end of the line.
+void settle_line();
+
+// What the runtime knows itself; all of them settle first.
+
+void follow_range(const void* address, std::size_t length, bool write, std::uint32_t site,
+                  bool site_is_call);
+void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                std::uint32_t rest);
+/// A word that a probe would have written.
+void follow_word(wire::Word word);
+void follow_locals(const void* address, std::size_t bytes);
+void follow_frame(std::uint64_t mark);
+void follow_resume(std::uint64_t mark);
+/// Around the record of a kSync.
+void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site);
+void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);
+
+/// A signal handler's words go into a line of its own. False: there are too many handlers.
+bool enter_handler();
+void leave_handler(wire::Word* cursor);
+/// All handlers were left by longjmp.
+void drop_handlers();
+
+}  // namespace syndrome::rt

@@ -1,0 +1,170 @@
+#include "runtime/follow_cells.h"
+
+#include "runtime/filter.h"
+#include "runtime/follow.h"
+
+namespace syndrome::rt {
+namespace {
+
+void update(Host& host, Cell* cell, const Access& access) {
+  if (cell == nullptr) {
+    // There is no memory to follow this granule: all its accesses are told.
+    sieve::each_run(access.bytes, [&](unsigned from, unsigned count) {
+      if (!access.atomic) host.now(access, from, count);
+    });
+    return;
+  }
+  lock_cell(*cell);
+  host.self.cell = cell;
+  soil(access.granule);
+  sieve::Update<Host> work(host, host.self.thread, *cell);
+  work.access(access);
+  host.self.cell = nullptr;
+  unlock_cell(*cell);
+}
+
+/// Whether that was all of it.
+[[gnu::always_inline]] inline bool update_quietly(const Host& host, Cell& cell, Word a,
+                                                  const Access& access) {
+  if ((a & Entry::kLock) != 0 || !__atomic_compare_exchange_n(&cell.a, &a, a | Entry::kLock, false,
+                                                              __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+    return false;
+  }
+  const bool done = sieve::update_quietly(host, cell, a, host.self.thread, access);
+  if (a == 0) soil(access.granule);
+  unlock_cell(cell);
+  return done;
+}
+
+}  // namespace
+
+void follow_slowly(Host& host, const Access& access) {
+  Cell* const cell = cell_at(access.granule);
+  if (cell != nullptr) {
+    const Word a = __atomic_load_n(&cell->a, __ATOMIC_RELAXED);
+    const Word b = __atomic_load_n(&cell->b, __ATOMIC_RELAXED);
+    Word c = 0;
+    Word d = 0;
+    if ((b & Entry::kMore) != 0) {
+      const Cell& more = more_of(*cell);
+      c = __atomic_load_n(&more.a, __ATOMIC_RELAXED);
+      d = __atomic_load_n(&more.b, __ATOMIC_RELAXED);
+    }
+    if (sieve::is_known(a, b, c, d, host.self.thread, access.bytes, access.write)) return;
+    // Others, who know what they did there, must see that someone else was there.
+    filter_touch(access.granule, access.write);
+    if (update_quietly(host, *cell, a, access)) return;
+  }
+  update(host, cell, access);
+}
+
+bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write, std::uint32_t site) {
+  Cell& more = more_of(cell);
+  Word entries[4] = {
+      __atomic_load_n(&cell.a, __ATOMIC_RELAXED), __atomic_load_n(&cell.b, __ATOMIC_RELAXED),
+      __atomic_load_n(&more.a, __ATOMIC_RELAXED), __atomic_load_n(&more.b, __ATOMIC_RELAXED)};
+  if (((entries[0] & Entry::kLock) | (entries[3] & Entry::kMore)) != 0) return false;
+  const Word flags = entries[1] & (Entry::kMore | Entry::kSync);
+  const Word superfluous = (write ? bytes << 8 : 0) | bytes;
+  const Word fresh = mine.fresh | (write ? bytes << 8 : bytes);
+  unsigned empty = 4;
+  Word left[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    const Word entry = i == 1 ? entries[i] & ~flags : entries[i];
+    left[i] = 0;
+    if ((entry & Entry::kBytes) == 0) {
+      empty = i;
+      continue;
+    }
+    if (((entry ^ mine.who) & Mine::kWho) != 0 || entry < mine.first) return false;
+    const Word has = write ? entry >> 8 : entry | (entry >> 8);
+    if (entry >= mine.since && (bytes & ~has) == 0) return true;
+    left[i] = (entry & superfluous) == 0 ? entry : entry & ~(superfluous | Entry::kTold);
+    if ((left[i] & Entry::kBytes) == 0) {
+      left[i] = 0;
+      empty = i;
+    }
+  }
+  if (empty == 4) return false;
+  Word a = entries[0];
+  if (!__atomic_compare_exchange_n(&cell.a, &a, a | Entry::kLock, false, __ATOMIC_ACQUIRE,
+                                   __ATOMIC_RELAXED)) {
+    return false;
+  }
+  if (cell.b != entries[1] || more.a != entries[2] || more.b != entries[3]) {
+    unlock_cell(cell);
+    return false;
+  }
+  left[empty] = fresh;
+  more.a = left[2];
+  more.b = left[3];
+  // The second cell may be done with.
+  const Word second = (left[2] | left[3]) == 0 ? flags & ~Entry::kMore : flags;
+  cell.b = left[1] | second;
+  std::uint32_t* const sites[4] = {&cell.site_a, &cell.site_b, &more.site_a, &more.site_b};
+  *sites[empty] = site;
+  __atomic_store_n(&cell.a, left[0], __ATOMIC_RELEASE);
+  return true;
+}
+
+void follow_bytes(Host& host, Access& access, Word address, Word bytes) {
+  const Word end = address + bytes;
+  host.word = (address & 7) + bytes <= 8;
+  while (address < end) {
+    const Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
+    follow(host, access, address & ~Word{7}, ((1u << (next - address)) - 1u) << (address & 7));
+    address = next;
+  }
+}
+
+void follow_atomic(Host& host, Access& access, Word address, Word bytes) {
+  const Word end = address + bytes;
+  while (address < end) {
+    const Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
+    access.granule = address & ~Word{7};
+    access.bytes = ((1u << (next - address)) - 1u) << (address & 7);
+    update(host, cell_at(address), access);
+    address = next;
+  }
+}
+
+void renew(Follower& self, Word address, Word bytes) {
+  const Word end = address + bytes;
+  if (end > wire::kAddressMask) return;
+  Host host{self};
+  while (address < end) {
+    Chunk* const chunk = __atomic_load_n(&chunks[address >> kChunkBits], __ATOMIC_ACQUIRE);
+    if (chunk == nullptr) {
+      address = ((address >> kChunkBits) + 1) << kChunkBits;
+      continue;
+    }
+    const Word page = ((address >> 12) + 1) << 12;
+    const Word stop = page < end ? page : end;
+    std::uint8_t& dirty = chunk->dirty[(address >> 12) % kChunkPages];
+    if (__atomic_load_n(&dirty, __ATOMIC_RELAXED) == 0) {
+      address = stop;
+      continue;
+    }
+    if (stop - address == 4096) __atomic_store_n(&dirty, 0, __ATOMIC_RELAXED);
+    while (address < stop) {
+      const Word next = (address | 7) + 1 < stop ? (address | 7) + 1 : stop;
+      Cell& cell = *cell_at(address);
+      if ((cell.a | cell.b) != 0) {
+        lock_cell(cell);
+        if ((cell.b & Entry::kSync) != 0) {
+          for (Word object = address; object < next; ++object) forget_clock(object);
+          __atomic_fetch_and(&cell.b, ~Entry::kSync, __ATOMIC_RELAXED);
+        }
+        if ((cell.a & ~Entry::kLock) == sieve::kHot && next - address == 8) {
+          cell.a = Entry::kLock;
+        }
+        sieve::Update<Host> work(host, self.thread, cell);
+        work.renew(((1u << (next - address)) - 1u) << (address & 7));
+        unlock_cell(cell);
+      }
+      address = next;
+    }
+  }
+}
+
+}  // namespace syndrome::rt
