@@ -32,5 +32,21 @@ TEST(Sieve, WhoFindsAnotherThreadTellsAgainWhatItHadTold) {
   EXPECT_EQ(disagreement(events, {Layout::kGranules, false, true}), "");
 }
 
+/// A thread goes on when the deterministic block that forked it is over: that a lock orders the two
+/// is chance, whoever follows the accesses.
+TEST(Sieve, LocksOrderNothingForADeterministicBlock) {
+  const auto event = [](std::uint32_t thread, EventKind kind, std::uint32_t target) {
+    return Event{ThreadId(thread), target, SiteId(), kind, 0, MemoryOrder::kPlain, 0};
+  };
+  const std::vector<Event> events = {
+      event(0, EventKind::kBegin, 0),   event(0, EventKind::kAcquire, 0),
+      event(0, EventKind::kFork, 1),    event(0, EventKind::kWrite, 2),
+      event(0, EventKind::kRelease, 0), event(0, EventKind::kEnd, 0),
+      event(1, EventKind::kAcquire, 0), event(1, EventKind::kRead, 2)};
+  for (const bool inside : {false, true}) {
+    EXPECT_EQ(disagreement(events, {.determinism = true, .inside = inside}), "") << inside;
+  }
+}
+
 }  // namespace
 }  // namespace syndrome::live
