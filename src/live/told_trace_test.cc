@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "live/places.h"
+
 namespace syndrome::live {
 namespace {
 
@@ -88,6 +90,26 @@ TEST_F(ToldTrace, CanBeReadWhileItGrowsUpToItsLastSnapshot) {
 
 TEST_F(ToldTrace, SaysWhenItIsNotThere) {
   EXPECT_THAT(read(), testing::ElementsAre(testing::HasSubstr(".late")));
+}
+
+TEST(Places, KnowTheEventOfEachPosition) {
+  Places places;
+  std::vector<EventNumber> expected;
+  EventNumber event = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    event += i % 7 == 0 ? 254 + i % 4 : i % 3;
+    if (i % 100 == 50) event += 5'000'000'000;
+    expected.push_back(event);
+    places.set(5 + i, ThreadId(i < 600 ? 1u : 2u), event);
+  }
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(places.at(5 + i).event, expected[i]) << i;
+    EXPECT_EQ(places.at(5 + i).thread, ThreadId(i < 600 ? 1u : 2u)) << i;
+  }
+  EXPECT_EQ(places.at(0).event, expected.front());
+  EXPECT_EQ(places.at(5000).event, expected.back());
+  places.set(1'000'000'000, ThreadId(2u), event);  // cannot be
+  EXPECT_EQ(places.at(1'000'000'000).event, expected.back());
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ using trace::SyncRecord;
 // a probe. Far more than the buffers of a program that is stopped hold.
 constexpr std::size_t kMaxWaiting = std::size_t{16} << 20;
 
+constexpr std::size_t kWorthDropping = std::size_t{1} << 14;
+
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause(100);
 
@@ -319,6 +321,8 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     const trace::WalkStop stop = stream.walk.walk(stream.words, stream.at, *this);
     waiting_ -= stream.at - before;
     if (stop == trace::WalkStop::kPaused) {
+      // It may be some time until it comes to its end.
+      if (stream.at > kWorthDropping && 2 * stream.at > stream.words.size()) drop_walked(stream);
       if (waits_for_) {
         order_.wait(number, stream.time, waits_for_->first, waits_for_->second);
       } else {
@@ -326,11 +330,15 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
       }
       return;
     }
-    // Maybe the beginning of a record.
+    // What is left may be the beginning of a record.
+    drop_walked(stream);
+    stream.queued = false;
+  }
+
+  static void drop_walked(Stream& stream) {
     stream.words.erase(stream.words.begin(),
                        stream.words.begin() + static_cast<std::ptrdiff_t>(stream.at));
     stream.at = 0;
-    stream.queued = false;
   }
 
   [[nodiscard]] std::uint8_t role_of(const OpenFrame& frame) {
