@@ -49,7 +49,7 @@ test-hardened: build  ## pbzip2 from Debian's sources, hardened: the same output
 	@tests/real/hardened --rounds $(or $(ROUNDS),5)
 
 web:  ## the page of --format html, from web/src into web/dist, which is kept (needs Node 20.19)
-	@cd web && npm ci && npm run build
+	@cd web && npm install --no-save && npm run build
 
 test-web: build  ## the page in a browser, with screenshots in build/web-pictures
 	@scripts/deps web
@@ -57,7 +57,7 @@ test-web: build  ## the page in a browser, with screenshots in build/web-picture
 
 pictures: build  ## the screenshots of docs/pictures, made again
 	@scripts/deps web
-	@cd web && npm ci --silent && SYNDROME=../$(SYNDROME) node pictures.mjs
+	@cd web && npm install --no-save --silent && SYNDROME=../$(SYNDROME) node pictures.mjs
 
 fuzz: everything  ## hundreds of thousands of random traces: every check against its oracle
 	@for fuzzer in build/bin/*_fuzz; do echo "$$fuzzer"; $$fuzzer $(COUNT) $(SEED) || exit 1; done
