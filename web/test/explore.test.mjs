@@ -216,10 +216,10 @@ test("light and dark, and a phone", async () => {
   await page.waitForTimeout(300);
   await page.screenshot({ path: join(pictures, "explore-dark.png") });
   await page.locator('[aria-label^="Colours"]').click();
-  assert.equal(await ground(page), "rgb(255, 255, 255)");
+  await page.waitForFunction(() => getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)");
   await page.context().close();
   const phone = await open(large, { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true });
-  assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await phone.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
   await phone.waitForTimeout(300);
   await phone.screenshot({ path: join(pictures, "explore-phone.png") });
   await phone.context().close();
