@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Detail } from "./detail";
 import { List } from "./list";
 import type { CheckReport, Filter, Item, Report } from "./model";
@@ -36,7 +36,7 @@ export function App(props: { reports: Report[] }) {
     document.querySelector(".right")?.scrollTo(0, 0);
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => {  // what a key does is what is shown, at once
     const pressed = (key: KeyboardEvent) => {
       if (key.ctrlKey || key.metaKey || key.altKey) return;
       const inField = key.target instanceof HTMLInputElement || key.target instanceof HTMLSelectElement;

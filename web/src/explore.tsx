@@ -1,7 +1,7 @@
 // The page of `syndrome explore`: the whole run, a part of it as lanes, its events one by one, and
 // the findings with their places in it.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Counts, Findings, Match, Row, TraceInfo, View } from "./api";
 import { ask, findNext } from "./api";
 import { Detail } from "./detail";
@@ -162,7 +162,7 @@ export function Explore(props: { info: TraceInfo }) {
     }, failed);
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => {  // what a key does is what is shown, at once
     const pressed = (key: KeyboardEvent) => {
       if (key.ctrlKey || key.metaKey || key.altKey) return;
       if (key.key === "Escape") {

@@ -8,7 +8,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, newPage, project, run, syndrome } from "../browser.mjs";
+import { eventually, launch, newPage, project, run, syndrome } from "../browser.mjs";
 
 const pictures = resolve(process.env.OUT ?? join(project, "build/web-pictures"));
 const work = mkdtempSync(join(tmpdir(), "syndrome-explore-"));
@@ -56,20 +56,22 @@ async function range(page) {
   return text.match(/[0-9,]+/g).slice(0, 2).map((each) => Number(each.replaceAll(",", "")));
 }
 /** Waits until `what` is true of the range. */
-async function rangeWhere(page, what) {
-  for (let i = 0; i < 100; ++i) {
+function rangeWhere(page, what) {
+  return eventually(async () => {
     const now = await range(page);
-    if (what(...now)) return now;
-    await page.waitForTimeout(50);
-  }
-  assert.fail(`events ${await range(page)}`);
+    assert.ok(what(...now), `events ${now}`);
+    return now;
+  });
 }
 const cursor = async (page) => Number(await page.locator(".rows tr.cursor").getAttribute("data-event"));
-/** How many colours a canvas has: 1 when nothing is painted. */
-const colours = (page, canvas) =>
-  page.locator(canvas).evaluate((element) => {
-    const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
-    return new Set(new Uint32Array(data.buffer)).size;
+/** Waits until a canvas has more than five colours: one is there when nothing is painted. */
+const painted = (page, canvas) =>
+  eventually(async () => {
+    const colours = await page.locator(canvas).evaluate((element) => {
+      const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    });
+    assert.ok(colours > 5, `${colours} colours`);
   });
 
 test("the whole run, with its threads and what happens in it", async () => {
@@ -82,8 +84,8 @@ test("the whole run, with its threads and what happens in it", async () => {
   const info = run(["trace", "info", join(work, "large.syn")]);
   const reads = (await page.locator(".counts").innerText()).match(/([0-9,]+) reads/)[1];
   assert.ok(info.includes(reads) || info.includes(reads.replaceAll(",", "")), `${reads} reads, and\n${info}`);
-  assert.ok((await colours(page, ".overview")) > 5);
-  assert.ok((await colours(page, ".lane-canvas")) > 5);
+  await painted(page, ".overview");
+  await painted(page, ".lane-canvas");
   assert.ok((await page.locator(".lane-label").count()) >= 5);
   assert.equal(await page.locator(".rows tr[data-event]").first().getAttribute("data-event"), "1");
   await page.locator(".state", { hasText: "findings" }).waitFor();
@@ -102,21 +104,26 @@ test("from the whole run down to single events, and back", async () => {
   const canvas = page.locator(".lane-canvas");
   const box = await canvas.boundingBox();
   await page.mouse.move(box.x + box.width / 4, box.y + 40);
-  for (let i = 0; i < 4; ++i) await page.mouse.wheel(0, -400);
-  const [from, to] = await rangeWhere(page, (a, b) => b - a < all / 10);
+  let [from, to] = await range(page);
+  for (let i = 0; i < 4; ++i) {
+    await page.mouse.wheel(0, -400);
+    [from, to] = await rangeWhere(page, (a, b) => b - a < to - from);
+  }
+  assert.ok(to - from < all / 10, `events ${from} to ${to}`);
   await page.waitForTimeout(300);
   await page.screenshot({ path: join(pictures, "explore-middle.png") });
   await page.keyboard.press("ArrowRight");
   await rangeWhere(page, (a, b) => a > from && b > to);
   for (let i = 0; i < 16; ++i) await page.keyboard.press("+");
   const [first, last] = await rangeWhere(page, (a, b) => b - a < 20);
-  await page.waitForTimeout(400);
-  assert.ok((await colours(page, ".lane-canvas")) > 5);
+  await painted(page, ".lane-canvas");
   await page.screenshot({ path: join(pictures, "explore-single.png") });
   // A click on the lanes leads to the event in the list.
   await canvas.click({ position: { x: box.width / 2, y: 60 } });
-  const picked = await cursor(page);
-  assert.ok(picked >= first && picked <= last, `${picked} of ${first} to ${last}`);
+  await eventually(async () => {
+    const picked = await cursor(page);
+    assert.ok(picked >= first && picked <= last, `${picked} of ${first} to ${last}`);
+  });
   await page.keyboard.press("0");
   await rangeWhere(page, (a, b) => a === 1 && b === all);
   // A part of the whole run, chosen with the mouse.
@@ -165,7 +172,7 @@ test("search by variable, lock, function and thread", async () => {
   const places = numbers("(checking.balance)");
   assert.ok(places.length > 1);
   await page.locator(`.rows tr.cursor[data-event="${places[0]}"]`).waitFor();
-  assert.match(await page.locator(".hit").innerText(), /variable\s+checking\.balance/);
+  await eventually(async () => assert.match(await page.locator(".hit").innerText(), /variable\s+checking\.balance/));
   await page.keyboard.press("n");
   await page.locator(`.rows tr.cursor[data-event="${places[1]}"]`).waitFor();
   await page.keyboard.press("p");
@@ -235,7 +242,7 @@ test("hostile names are shown as text", async () => {
   await page.getByRole("tab", { name: "Events" }).click();
   await page.locator('input[aria-label="Search"]').fill("img");
   await page.locator(".matches li", { hasText: "onerror" }).first().waitFor();
-  assert.ok((await page.locator("body").innerText()).includes(evil));
+  await eventually(async () => assert.ok((await page.locator("body").innerText()).includes(evil)));
   assert.equal(await page.locator("img, svg[onload], iframe").count(), 0);
   await page.screenshot({ path: join(pictures, "explore-hostile.png") });
   assert.deepEqual(page.wrong, []);
