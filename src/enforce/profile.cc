@@ -48,6 +48,16 @@ std::string quoted(std::string_view text) {
   return result + "\"";
 }
 
+std::vector<std::string> parts_of(std::string_view name) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t plus = name.find('+');
+    parts.emplace_back(name.substr(0, plus));
+    if (plus == std::string_view::npos) return parts;
+    name.remove_prefix(plus + 1);
+  }
+}
+
 AtomicType needed_for(const PairKey& key, const Pair& pair) {
   const bool reads = key.first.kind == SpotKind::kRead && key.second.kind == SpotKind::kRead;
   return reads ? std::min(pair.type, AtomicType::kRead) : pair.type;
@@ -82,9 +92,8 @@ void Profile::merge(const Profile& other) {
 }
 
 std::string to_json(const Profile& profile) {
-  std::string text = fmt::format(
-      "{{\"version\": 1, \"kind\": \"syndrome-profile\", \"runs\": {},\n\"variables\": [",
-      profile.runs);
+  std::string text =
+      fmt::format("{}, \"runs\": {},\n\"variables\": [", kProfileBegins, profile.runs);
   bool first = true;
   for (const auto& [name, variable] : profile.variables) {
     text +=

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "event/result.h"
 
@@ -96,8 +97,13 @@ struct Profile {
   void merge(const Profile& other);
 };
 
+/// "a+b" of variables that count as one: "a" and "b".
+[[nodiscard]] std::vector<std::string> parts_of(std::string_view name);
+
 /// As JSON, in an order that depends on the content alone, one pair on a line.
 [[nodiscard]] std::string to_json(const Profile& profile);
+/// How such a text begins.
+inline constexpr std::string_view kProfileBegins = R"({"version": 1, "kind": "syndrome-profile")";
 /// The opposite. An error says what was expected where.
 [[nodiscard]] Result<Profile> read_profile(std::string_view text);
 /// What was learned, for people: by variable and function.

@@ -7,11 +7,12 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/EscapeEnumerator.h>
 
 #include <map>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "instrument/abi.h"
@@ -31,8 +32,8 @@ enum class Op : std::uint8_t { kRelease, kDegrade, kRead, kExclusive };
 struct Operation {
   std::uint32_t node = 0;
   std::uint32_t lock = 0;
-  std::uint32_t origin = 0;
   Op op = Op::kRelease;
+  std::vector<std::uint32_t> origins;
 };
 
 struct FunctionPlan {
@@ -49,12 +50,17 @@ struct PlanFile {
   std::string error;
 };
 
-std::optional<Op> op_of(llvm::StringRef word) {
-  if (word == "release") return Op::kRelease;
-  if (word == "degrade") return Op::kDegrade;
-  if (word == "read") return Op::kRead;
-  if (word == "exclusive") return Op::kExclusive;
-  return std::nullopt;
+bool read_op(llvm::StringRef word, Op& op) {
+  constexpr std::pair<const char*, Op> kWords[] = {{"release", Op::kRelease},
+                                                   {"degrade", Op::kDegrade},
+                                                   {"read", Op::kRead},
+                                                   {"exclusive", Op::kExclusive}};
+  for (const auto& [known, meaning] : kWords) {
+    if (word != known) continue;
+    op = meaning;
+    return true;
+  }
+  return false;
 }
 
 bool read_function(const llvm::json::Object& entry, PlanFile& plan) {
@@ -81,11 +87,21 @@ bool read_function(const llvm::json::Object& entry, PlanFile& plan) {
     const auto lock = object->getInteger("lock");
     const auto origin = object->getInteger("origin");
     const auto word = object->getString("op");
-    const std::optional<Op> op = word ? op_of(*word) : std::nullopt;
-    if (!node || !lock || !origin || !op || *node < 0 || *node >= *nodes || *lock < 0) return false;
-    function.operations.push_back({static_cast<std::uint32_t>(*node),
-                                   static_cast<std::uint32_t>(*lock),
-                                   static_cast<std::uint32_t>(*origin), *op});
+    Op op = Op::kRelease;
+    if (!node || !lock || !origin || !word || !read_op(*word, op) || *node < 0 || *node >= *nodes ||
+        *lock < 0) {
+      return false;
+    }
+    const auto at = static_cast<std::uint32_t>(*node);
+    const auto number = static_cast<std::uint32_t>(*lock);
+    // What is done to one lock for several origins at one place is one operation on their bits:
+    // where many paths come together, there are many.
+    std::vector<Operation>& known = function.operations;
+    if (known.empty() || known.back().node != at || known.back().lock != number ||
+        known.back().op != op) {
+      known.push_back({at, number, op, {}});
+    }
+    known.back().origins.push_back(static_cast<std::uint32_t>(*origin));
   }
   plan.functions.emplace(linkage->str(), std::move(function));
   return true;
@@ -139,7 +155,9 @@ class Applier {
     frame_ = top.CreateAlloca(top.getInt8Ty(), nullptr, "syndrome.frame");
     for (const Operation& operation : planned.operations) {
       std::map<std::uint32_t, unsigned>& bits = locks_[operation.lock].bits;
-      bits.try_emplace(operation.origin, static_cast<unsigned>(bits.size()));
+      for (const std::uint32_t origin : operation.origins) {
+        bits.try_emplace(origin, static_cast<unsigned>(bits.size()));
+      }
     }
     for (auto& [number, lock] : locks_) {
       lock.number = number;
@@ -207,9 +225,10 @@ class Applier {
                                      0, function_.getSubprogram());
     }
     const unsigned width = lock.type->getBitWidth();
-    const llvm::APInt one = llvm::APInt::getOneBitSet(width, lock.bits[operation.origin]);
-    llvm::Value* bit = llvm::ConstantInt::get(lock.type, one);
-    llvm::Value* others = llvm::ConstantInt::get(lock.type, ~one);
+    llvm::APInt mask(width, 0);
+    for (const std::uint32_t origin : operation.origins) mask.setBit(lock.bits[origin]);
+    llvm::Value* bits = llvm::ConstantInt::get(lock.type, mask);
+    llvm::Value* others = llvm::ConstantInt::get(lock.type, ~mask);
     llvm::Value* none = llvm::ConstantInt::get(lock.type, 0);
     llvm::IRBuilder<> before(at);
     llvm::Value* number = before.getInt32(lock.number);
@@ -223,16 +242,16 @@ class Applier {
         runtime(first, exclusive ? "__syndrome_lock_exclusive" : "__syndrome_lock_read",
                 {number, frame_});
         llvm::IRBuilder<> then(at);
-        set(then, lock.held, then.CreateOr(get(then, lock, lock.held), bit));
+        set(then, lock.held, then.CreateOr(get(then, lock, lock.held), bits));
         if (exclusive) {
-          set(then, lock.exclusive, then.CreateOr(get(then, lock, lock.exclusive), bit));
+          set(then, lock.exclusive, then.CreateOr(get(then, lock, lock.exclusive), bits));
         }
         break;
       }
       case Op::kRelease: {
         llvm::Value* known = get(before, lock, lock.held);
         llvm::Instruction* inside =
-            when(before.CreateICmpNE(before.CreateAnd(known, bit), none), at);
+            when(before.CreateICmpNE(before.CreateAnd(known, bits), none), at);
         llvm::IRBuilder<> then(inside);
         llvm::Value* left = then.CreateAnd(known, others);
         llvm::Value* was = get(then, lock, lock.exclusive);
@@ -252,7 +271,7 @@ class Applier {
       case Op::kDegrade: {
         llvm::Value* known = get(before, lock, lock.exclusive);
         llvm::Instruction* inside =
-            when(before.CreateICmpNE(before.CreateAnd(known, bit), none), at);
+            when(before.CreateICmpNE(before.CreateAnd(known, bits), none), at);
         llvm::IRBuilder<> then(inside);
         llvm::Value* still = then.CreateAnd(known, others);
         set(then, lock.exclusive, still);
@@ -372,6 +391,11 @@ llvm::PreservedAnalyses EnforcePass::run(llvm::Module& module, llvm::ModuleAnaly
       // Another file's function of the same name.
       if (candidate.internal != function->hasLocalLinkage()) continue;
       if (candidate.internal && !path.empty() && candidate.file != path) continue;
+      // Or another program's: what configure compiles to try a compiler has a main of its own.
+      if (!path.empty() && !candidate.file.empty() &&
+          llvm::sys::path::filename(candidate.file) != llvm::sys::path::filename(path)) {
+        continue;
+      }
       here = true;
       if (candidate.hash == hash_of(*function)) found = &candidate;
     }

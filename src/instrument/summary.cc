@@ -5,6 +5,7 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
@@ -52,7 +53,9 @@ LockOp lock_op_of(llvm::StringRef name) {
 bool calls_later(llvm::StringRef name) {
   for (const char* known :
        {"pthread_create", "thrd_create", "signal", "sigaction", "atexit", "on_exit", "__cxa_atexit",
-        "pthread_atfork", "pthread_key_create", "tss_create", "__cxa_thread_atexit"}) {
+        "pthread_atfork", "pthread_key_create", "tss_create", "__cxa_thread_atexit",
+        // libevent
+        "event_set", "event_assign", "event_new", "event_base_once", "evconnlistener_new"}) {
     if (name == known) return true;
   }
   return false;
@@ -81,7 +84,7 @@ class Writer {
           std::to_string(hash_of(function)), flags, type});
     llvm::DenseMap<const llvm::BasicBlock*, unsigned> numbers;
     for (const llvm::BasicBlock& block : function) {
-      const auto number = static_cast<unsigned>(numbers.size());
+      const unsigned number = numbers.size();
       numbers[&block] = number;
     }
     for (const SummaryNode& node : nodes_of(function, plan)) {
@@ -126,7 +129,7 @@ class Writer {
 
   std::string string(llvm::StringRef text) {
     if (text.empty()) return "0";
-    const auto [at, added] = strings_.try_emplace(text, static_cast<unsigned>(strings_.size()) + 1);
+    const auto [at, added] = strings_.try_emplace(text, strings_.size() + 1);
     if (added) {
       std::string clean = text.str();
       for (char& c : clean) {
@@ -214,14 +217,50 @@ class Writer {
           indirect ? "i" : "-", type, callees.empty() ? "0" : callees});
   }
 
+  /// "locks[]" for an element of a global array, or of one that a global variable points to.
+  std::string element_of(const llvm::Value* pointer) {
+    const auto* step = llvm::dyn_cast<llvm::GEPOperator>(pointer);
+    if (step == nullptr) return {};
+    const llvm::Type* type = step->getSourceElementType();
+    const bool in_array = step->getNumIndices() == 2 && type->isArrayTy();
+    const bool behind_pointer = step->getNumIndices() == 1 && type->isStructTy();
+    if (!in_array && !behind_pointer) return {};
+    const llvm::Value* base = step->getPointerOperand();
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(base)) base = load->getPointerOperand();
+    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(base);
+    return global == nullptr ? std::string() : names_.of_object(global, true).text + "[]";
+  }
+
+  std::string lock_itself(const llvm::Value* pointer) {
+    std::string element = element_of(pointer);
+    return element.empty() ? names_.of_object(pointer, true).text : element;
+  }
+
+  /// A pointer in a local variable points to what it has been set to, when that has one name.
+  std::string lock_at(const llvm::Value* pointer) {
+    std::string name = lock_itself(pointer);
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(pointer->stripPointerCasts());
+    const auto* local =
+        load == nullptr ? nullptr : llvm::dyn_cast<llvm::AllocaInst>(load->getPointerOperand());
+    if (!name.empty() || local == nullptr) return name;
+    for (const llvm::User* user : local->users()) {
+      const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      if (store == nullptr || store->getPointerOperand() != local) continue;
+      const std::string one = lock_itself(store->getValueOperand());
+      if (one.empty() || (!name.empty() && one != name)) return {};
+      name = one;
+    }
+    return name;
+  }
+
   /// A guard of the library is known by what it was made with.
   std::string lock_of(const llvm::CallBase& call, const llvm::Function& callee, LockOp op) {
     const bool guard = callee.getName().contains("_lockI") || callee.getName().contains("_guardI");
     if (call.arg_size() == 0) return {};
-    if (!guard) return names_.of_object(call.getArgOperand(0), true).text;
+    if (!guard) return lock_at(call.getArgOperand(0));
     const llvm::Value* self = call.getArgOperand(0)->stripPointerCasts();
     if (call.arg_size() > 1 && op == LockOp::kAcquire) {
-      std::string name = names_.of_object(call.getArgOperand(1), true).text;
+      std::string name = lock_at(call.getArgOperand(1));
       guards_[self] = name;
       return name;
     }

@@ -1,8 +1,9 @@
 /* What the kernels of known bugs share. A kernel has two sides that two threads run:
  *
  *   ./kernel             the workload that passes: the second side begins when the first is done
- *   ./kernel fail        the schedule of the bug report: the first side rests where it can be torn
- *                        apart, and the second one comes just then
+ *   ./kernel fail [MS]   the schedule of the bug report: the first side rests where it can be torn
+ *                        apart, for at most MS milliseconds (300), and the second one comes just
+ * then
  *   ./kernel together N  both at once, N times, each time on new objects: for noise, and for all
  *                        schedules (enforce/steps/)
  *   ./kernel work N      both sides N times without resting, to measure: each time about 20
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syndrome/syndrome.h>
+#include <time.h>
 #include <unistd.h>
 
 enum kernel_mode { KERNEL_PASS, KERNEL_FAIL, KERNEL_TOGETHER, KERNEL_WORK };
@@ -36,26 +38,37 @@ SYNDROME_NO_PROBES static void kernel_sleep(unsigned milliseconds) {
   usleep(milliseconds * 1000);
 }
 
+/* Long enough for a busy machine; a lock of ours is waited for three times as long. */
+static long kernel_rest_at_most = 300;
 static int kernel_resting;
 static int kernel_first_done;
 static int kernel_second_done;
 /* Until the other side has come so far, but not for longer: in a hardened program it may have to
  * wait for this one. */
-SYNDROME_NO_PROBES static void kernel_until(int* flag, unsigned milliseconds) {
-  while (milliseconds-- > 0 && __atomic_load_n(flag, __ATOMIC_SEQ_CST) == 0) kernel_sleep(1);
+SYNDROME_NO_PROBES static void kernel_until(int* flag, long milliseconds) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  while (__atomic_load_n(flag, __ATOMIC_SEQ_CST) == 0) {
+    kernel_sleep(1);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 >=
+        milliseconds)
+      break;
+  }
 }
 
-/* In the first side, where the second one must not come in between. */
+/* In the first side, where the second one must not come in between; a function may be both's. */
+static __thread int kernel_in_second;
 SYNDROME_NO_PROBES static void kernel_rest(void) {
-  if (kernel_mode_now == KERNEL_FAIL) {
+  if (kernel_mode_now == KERNEL_FAIL && !kernel_in_second) {
     __atomic_store_n(&kernel_resting, 1, __ATOMIC_SEQ_CST);
-    kernel_until(&kernel_second_done, 40);
+    kernel_until(&kernel_second_done, kernel_rest_at_most);
   }
 }
 /* At the beginning of the second side. */
 SYNDROME_NO_PROBES static void kernel_wait_for_first(void) {
-  if (kernel_mode_now == KERNEL_PASS) kernel_until(&kernel_first_done, 5000);
-  if (kernel_mode_now == KERNEL_FAIL) kernel_until(&kernel_resting, 5000);
+  if (kernel_mode_now == KERNEL_PASS) kernel_until(&kernel_first_done, 600000);
+  if (kernel_mode_now == KERNEL_FAIL) kernel_until(&kernel_resting, 600000);
 }
 SYNDROME_NO_PROBES static void kernel_bug(const char* what) {
   if (__atomic_fetch_add(&kernel_bugs, 1, __ATOMIC_SEQ_CST) == 0)
@@ -79,6 +92,7 @@ SYNDROME_NO_PROBES static void* kernel_first(void* side) {
   return NULL;
 }
 SYNDROME_NO_PROBES static void* kernel_second(void* side) {
+  kernel_in_second = 1;
   ((kernel_side)side)(NULL);
   __atomic_store_n(&kernel_second_done, 1, __ATOMIC_SEQ_CST);
   return NULL;
@@ -104,7 +118,10 @@ static void kernel_run(kernel_setup setup, kernel_side first, kernel_side second
 static int kernel_main(int argc, char** argv, kernel_setup setup, kernel_side first,
                        kernel_side second, kernel_look look) {
   long times = 1;
-  if (argc > 1 && strcmp(argv[1], "fail") == 0) kernel_mode_now = KERNEL_FAIL;
+  if (argc > 1 && strcmp(argv[1], "fail") == 0) {
+    kernel_mode_now = KERNEL_FAIL;
+    if (argc > 2) kernel_rest_at_most = strtol(argv[2], NULL, 10);
+  }
   if (argc > 2 && strcmp(argv[1], "together") == 0) {
     kernel_mode_now = KERNEL_TOGETHER;
     times = strtol(argv[2], NULL, 10);

@@ -1,6 +1,6 @@
 /* MySQL 16333: safe_mutex_lock() sets count and thread one after the other, and
- * safe_mutex_assert_not_owner() reads both in between. The two variables count as one:
- * --together safe_mutex_t::count,safe_mutex_t::thread */
+ * safe_mutex_assert_not_owner() reads both in between. The two variables count as one, because
+ * functions access them together: --correlate */
 #include "kernel.h"
 
 struct safe_mutex_t {

@@ -4,10 +4,16 @@
 #include <cctype>
 #include <set>
 
+#include "event/labels.h"
+
 namespace syndrome::enforce {
 namespace {
 
 constexpr std::uint32_t kNameless = UINT32_MAX - 1;
+
+// A call that accesses more than that is no evidence that they belong together, but a loop over all
+// there is.
+constexpr std::size_t kMostMet = 64;
 
 bool is_hex(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](const char c) {
@@ -118,6 +124,7 @@ void Inference::enter(ThreadState& thread, const Event& event, const Names& name
   activation.function = mark ? 0 : event.label().value;
   activation.site = event.site.value;
   activation.references = 1;
+  activation.met.clear();
   activation.parent = kNone;
   activation.depth = 0;
   if (!thread.stack.empty()) {
@@ -162,12 +169,11 @@ Inference::Instance* Inference::instance(VarId variable, const Names& names) {
     known = kNameless;
     return nullptr;
   }
+  take_sets(names);
   std::string shared(name.variable);
   std::string key;
-  for (const std::vector<std::string>& group : options_.together) {
-    if (std::ranges::find(group, name.variable) == group.end()) continue;
-    shared.clear();
-    for (const std::string& member : group) shared += (shared.empty() ? "" : "+") + member;
+  if (const std::string* group = groups_.name_of(name.variable); group != nullptr) {
+    shared = *group;
     key = shared + std::string(name.instance);
   }
   if (!key.empty()) {
@@ -180,9 +186,37 @@ Inference::Instance* Inference::instance(VarId variable, const Names& names) {
   Instance& made = instances_.emplace_back();
   const auto [at, added] =
       by_name_.try_emplace(shared, static_cast<std::uint32_t>(variables_.size()));
-  if (added) variables_.push_back({shared, {}});
+  if (added) variables_.push_back({shared, {}, {}, {}});
   made.name = at->second;
+  made.object =
+      objects_.try_emplace(std::string(name.instance), static_cast<std::uint32_t>(objects_.size()))
+          .first->second;
   return &made;
+}
+
+/// What is new of SYNDROME_ATOMIC_SET: a file's comes before its code runs.
+void Inference::take_sets(const Names& names) {
+  const StringTable& labels = names.table(Space::kLabel);
+  for (; labels_taken_ < labels.size(); ++labels_taken_) {
+    const std::optional<SetMember> member = set_member(labels[labels_taken_]);
+    if (!member) continue;
+    Group& members = sets_[std::string(member->set)];
+    members.emplace_back(member->name);
+    groups_.add(members);
+  }
+}
+
+void Inference::meet(Activation& activation, std::uint32_t instance) {
+  if (std::ranges::find(activation.met, instance) != activation.met.end()) return;
+  const Instance& own = instances_[instance];
+  variables_[own.name].cases.insert(activation.function);
+  for (const std::uint32_t met : activation.met) {
+    const Instance& other = instances_[met];
+    if (other.object != own.object || other.name == own.name) continue;
+    const auto [first, second] = std::minmax(own.name, other.name);
+    variables_[first].together.insert(std::uint64_t{activation.function} << 32U | second);
+  }
+  if (activation.met.size() < kMostMet) activation.met.push_back(instance);
 }
 
 void Inference::access(const Event& event, const Names& names) {
@@ -213,6 +247,9 @@ void Inference::access(const Event& event, const Names& names) {
   const std::uint32_t now = acting.stack.empty() ? kNone : acting.stack.back();
   if (now != kNone && activations_[now].function != 0 && here.site != 0) {
     variables_[variable->name].accesses.insert(intern({activations_[now].function, here, here}));
+  }
+  if (correlate_ && now != kNone && activations_[now].function != 0) {
+    meet(activations_[now], static_cast<std::uint32_t>(variable - instances_.data()));
   }
   if (own == nullptr) {
     own = &variable->lasts.emplace_back();
@@ -311,6 +348,26 @@ Profile Inference::result(const Names& names) const {
   }
   std::erase_if(profile.variables, [](const auto& entry) { return entry.second.instances == 0; });
   return profile;
+}
+
+Companions Inference::companions(const Names& names) const {
+  Companions result;
+  for (const Instance& instance : instances_) {
+    if (instance.lasts.size() >= 2) result.shared.insert(variables_[instance.name].name);
+  }
+  const auto function = [&names](std::uint64_t label) {
+    return std::string(names.label(LabelId(static_cast<std::uint32_t>(label))));
+  };
+  for (const VariableName& variable : variables_) {
+    for (const std::uint32_t label : variable.cases) {
+      result.cases[variable.name].insert(function(label));
+    }
+    for (const std::uint64_t both : variable.together) {
+      const std::string& other = variables_[both & UINT32_MAX].name;
+      result.together[std::minmax(variable.name, other)].insert(function(both >> 32U));
+    }
+  }
+  return result;
 }
 
 }  // namespace syndrome::enforce

@@ -11,16 +11,21 @@
 // that only one thread has accessed is no shared variable, and its pairs do not count.
 //
 // Of the program's locks those count that are held exclusively, each acquisition by itself.
+//
+// Variables that count as one (groups.h) are one instance for each object. What the program's
+// SYNDROME_ATOMIC_SET says about them stands in the trace.
 
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "enforce/infer/groups.h"
 #include "enforce/profile.h"
 #include "event/event.h"
 #include "event/names.h"
@@ -30,7 +35,9 @@ namespace syndrome::enforce {
 struct InferOptions {
   /// Variables that belong together: each list counts as one variable, for fields of one object one
   /// for each object.
-  std::vector<std::vector<std::string>> together;
+  std::vector<Group> together;
+  /// Whether companions() is asked for.
+  bool correlate = false;
 };
 
 /// The name that all instances share, and what tells them apart: "Account::balance@55d0~2" is
@@ -45,12 +52,16 @@ struct InstanceName {
 
 class Inference {
  public:
-  explicit Inference(const InferOptions& options) : options_(options) {}
+  explicit Inference(const InferOptions& options) : correlate_(options.correlate) {
+    for (const Group& group : options.together) groups_.add(group);
+  }
 
   /// The next events, well-formed (trace/wellformed.h).
   void take(const Batch& batch, const Names& names);
   /// After the last one.
   [[nodiscard]] Profile result(const Names& names) const;
+  /// Likewise: which variables functions access together.
+  [[nodiscard]] Companions companions(const Names& names) const;
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -62,6 +73,7 @@ class Inference {
     std::uint32_t site = 0;      // of the call
     std::uint32_t depth = 0;
     std::uint32_t references = 0;
+    std::vector<std::uint32_t> met;  // instances that it has accessed, as long as few
   };
   struct Here {
     std::uint32_t site = 0;
@@ -98,7 +110,8 @@ class Inference {
     std::vector<std::uint32_t> locks;  // held over the pair each time
   };
   struct Instance {
-    std::uint32_t name = 0;  // in variables_
+    std::uint32_t name = 0;    // in variables_
+    std::uint32_t object = 0;  // the same for fields of one object
     bool guards_known = false;
     std::vector<Last> lasts;
     std::vector<PairState> pairs;
@@ -112,10 +125,15 @@ class Inference {
   struct VariableName {
     std::string name;
     std::unordered_set<std::uint32_t> accesses;  // pair ids with first == second
+    std::unordered_set<std::uint32_t> cases;     // labels of functions
+    /// By function and another variable, which comes later.
+    std::unordered_set<std::uint64_t> together;
   };
 
   void apply(const Event& event, EventNumber number, const Names& names);
   void access(const Event& event, const Names& names);
+  void meet(Activation& activation, std::uint32_t instance);
+  void take_sets(const Names& names);
   void pair(Instance& instance, const Last& last, const ThreadState& thread, Here here);
   [[nodiscard]] ThreadState& thread(ThreadId id);
   [[nodiscard]] Instance* instance(VarId variable, const Names& names);
@@ -126,13 +144,17 @@ class Inference {
   void drop(std::uint32_t activation);
   [[nodiscard]] std::uint32_t intern(const PairIds& pair);
 
-  const InferOptions& options_;
+  bool correlate_;
+  VariableGroups groups_;
+  std::size_t labels_taken_ = 0;
+  std::map<std::string, Group, std::less<>> sets_;  // of SYNDROME_ATOMIC_SET
   std::vector<Activation> activations_;
   std::vector<std::uint32_t> free_;
   std::vector<ThreadState> threads_;
   std::vector<std::uint32_t> instance_of_;  // by VarId; kNone: not looked at, kNone - 1: no name
   std::vector<Instance> instances_;
   std::unordered_map<std::string, std::uint32_t> grouped_;  // instances of variables together
+  std::unordered_map<std::string, std::uint32_t> objects_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::vector<VariableName> variables_;
   std::unordered_map<PairIds, std::uint32_t, PairHash> pair_ids_;

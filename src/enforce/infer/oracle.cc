@@ -22,6 +22,38 @@ struct Entry {
   std::set<std::pair<std::uint32_t, EventNumber>> locks;
 };
 
+/// What happened to one instance.
+struct VariableTrace {
+  std::string variable;
+  std::string object;
+  std::vector<Entry> entries;
+};
+
+/// The names that count as one with this one, in order.
+std::set<std::string> names_with(const std::string& variable, const Names& names,
+                                 const InferOptions& options) {
+  std::map<std::string, std::set<std::string>> declared;
+  for (std::size_t i = 0; i < names.table(Space::kLabel).size(); ++i) {
+    const std::string label(names.table(Space::kLabel)[i]);
+    if (!label.starts_with("atomic-set ")) continue;
+    const std::size_t space = label.find(' ', 11);
+    declared[label.substr(11, space - 11)].insert(label.substr(space + 1));
+  }
+  std::vector<std::set<std::string>> groups;
+  for (const auto& [set, members] : declared) groups.push_back(members);
+  for (const Group& group : options.together) groups.emplace_back(group.begin(), group.end());
+  std::set<std::string> all = {variable};
+  for (std::size_t before = 0; before != all.size();) {
+    before = all.size();
+    for (const std::set<std::string>& group : groups) {
+      if (std::ranges::any_of(group, [&](const auto& name) { return all.contains(name); })) {
+        all.insert(group.begin(), group.end());
+      }
+    }
+  }
+  return all;
+}
+
 struct Frontier {
   bool exists = false;
   PairKey pair;
@@ -38,8 +70,8 @@ Frontier frontier(const Context& a, const Context& b) {
   return found;
 }
 
-std::vector<std::pair<std::string, std::vector<Entry>>> variable_traces(
-    std::span<const Event> events, const Names& names, const InferOptions& options) {
+std::vector<VariableTrace> variable_traces(std::span<const Event> events, const Names& names,
+                                           const InferOptions& options) {
   struct Call {
     std::uint64_t activation;
     std::uint32_t label;
@@ -47,7 +79,7 @@ std::vector<std::pair<std::string, std::vector<Entry>>> variable_traces(
   };
   std::map<std::uint32_t, std::vector<Call>> stacks;
   std::map<std::uint32_t, std::set<std::pair<std::uint32_t, EventNumber>>> held;
-  std::map<std::string, std::pair<std::string, std::vector<Entry>>> traces;
+  std::map<std::string, VariableTrace> traces;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     if (event.flags != 0) continue;
@@ -73,12 +105,11 @@ std::vector<std::pair<std::string, std::vector<Entry>>> variable_traces(
       if (name.variable.empty()) continue;
       std::string variable(name.variable);
       std::string instance(names.variable(event.var()));
-      for (const auto& group : options.together) {
-        if (std::ranges::find(group, variable) == group.end()) continue;
+      const std::set<std::string> all = names_with(variable, names, options);
+      if (all.size() > 1) {
         variable.clear();
-        for (const std::string& member : group) variable += (variable.empty() ? "" : "+") + member;
+        for (const std::string& member : all) variable += (variable.empty() ? "" : "+") + member;
         instance = variable + std::string(name.instance);
-        break;
       }
       Entry entry{event.thread, event.kind != EventKind::kRead, {}, locks};
       // Marks are no functions.
@@ -95,11 +126,12 @@ std::vector<std::pair<std::string, std::vector<Entry>>> variable_traces(
                                       : Spot{calls[depth + 1].site, SpotKind::kCall}});
       }
       auto& trace = traces[instance];
-      trace.first = variable;
-      trace.second.push_back(std::move(entry));
+      trace.variable = variable;
+      trace.object = name.instance;
+      trace.entries.push_back(std::move(entry));
     }
   }
-  std::vector<std::pair<std::string, std::vector<Entry>>> result;
+  std::vector<VariableTrace> result;
   for (auto& [instance, trace] : traces) result.push_back(std::move(trace));
   return result;
 }
@@ -111,7 +143,7 @@ Profile infer_by_definition(std::span<const Event> events, const Names& names,
   Profile profile;
   profile.runs = 1;
   std::map<std::string, std::set<Access>> accesses;
-  for (const auto& [variable, trace] : variable_traces(events, names, options)) {
+  for (const auto& [variable, object, trace] : variable_traces(events, names, options)) {
     std::set<std::uint32_t> threads;
     for (const Entry& entry : trace) {
       threads.insert(entry.thread.value);
@@ -186,6 +218,33 @@ Profile infer_by_definition(std::span<const Event> events, const Names& names,
   return profile;
 }
 
+Companions companions_by_definition(std::span<const Event> events, const Names& names,
+                                    const InferOptions& options) {
+  Companions result;
+  const std::vector<VariableTrace> traces = variable_traces(events, names, options);
+  const auto place = [](const Entry& entry) -> const Step* {
+    return entry.context.empty() || entry.context.back().function.empty() ? nullptr
+                                                                          : &entry.context.back();
+  };
+  for (const VariableTrace& one : traces) {
+    for (const Entry& entry : one.entries) {
+      if (entry.thread != one.entries.front().thread) result.shared.insert(one.variable);
+      const Step* const here = place(entry);
+      if (here == nullptr) continue;
+      result.cases[one.variable].insert(here->function);
+      for (const VariableTrace& other : traces) {
+        if (other.object != one.object || other.variable <= one.variable) continue;
+        for (const Entry& theirs : other.entries) {
+          const Step* const there = place(theirs);
+          if (there == nullptr || there->activation != here->activation) continue;
+          result.together[{one.variable, other.variable}].insert(here->function);
+        }
+      }
+    }
+  }
+  return result;
+}
+
 InferSample random_infer_sample(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&random](std::uint64_t n) {
@@ -199,11 +258,16 @@ InferSample random_infer_sample(std::uint64_t seed) {
   for (std::uint32_t t = 0; t < threads; ++t)
     names.table(Space::kThread).append("T" + std::to_string(t));
   for (const char* name :
-       {"x", "S::a@6000", "S::a@7000", "S::b@6000", "S::b@7000", "x~2", "600010"}) {
+       {"x", "S::a@6000", "S::a@7000", "S::b@6000", "S::b@7000", "x~2", "600010", "y"}) {
     names.table(Space::kVariable).append(name);
   }
   for (const char* name : {"m", "S::m@6000", "S::m@7000"}) names.table(Space::kLock).append(name);
   for (const char* name : {"f", "g()", "unit U"}) names.table(Space::kLabel).append(name);
+  if (seed % 5 == 0) {
+    for (const char* name : {"atomic-set P S::a", "atomic-set P S::b", "atomic-set Q y"}) {
+      names.table(Space::kLabel).append(name);
+    }
+  }
   for (std::uint32_t s = 1; s <= sites; ++s) {
     names.table(Space::kSite).append("a.c:" + std::to_string(s) + ":1 f");
   }
@@ -253,7 +317,7 @@ InferSample random_infer_sample(std::uint64_t seed) {
     } else {
       const EventKind kinds[] = {EventKind::kRead, EventKind::kRead, EventKind::kWrite,
                                  EventKind::kRmw};
-      emit(kinds[below(4)], t, seed % 4 == 0 ? 1 + below(6) : below(7));
+      emit(kinds[below(4)], t, seed % 4 == 0 ? 1 + below(7) : below(8));
     }
   }
   return sample;

@@ -16,6 +16,10 @@ namespace syndrome::enforce {
 [[nodiscard]] Profile infer_by_definition(std::span<const Event> events, const Names& names,
                                           const InferOptions& options);
 
+/// What Inference::companions() must say.
+[[nodiscard]] Companions companions_by_definition(std::span<const Event> events, const Names& names,
+                                                  const InferOptions& options);
+
 /// A small random trace with functions, locks and instances of fields.
 struct InferSample {
   std::vector<Event> events;

@@ -18,6 +18,9 @@ __attribute__((weak)) int __tsan_mutex_pre_unlock(void* mutex, unsigned flags);
 }
 
 namespace syndrome::locks {
+
+long patience_ms = 1000;
+
 namespace {
 
 constexpr std::uint32_t kWriter = 0x80000000u;
@@ -37,12 +40,21 @@ struct alignas(64) Lock {
 
 Lock locks[kMostLocks];
 
-enum Counter : unsigned { kCycles, kImpatient, kWaits, kUpgrades, kCounters };
+enum Counter : unsigned {
+  kCycles,
+  kImpatient,
+  kWaits,
+  kUpgrades,
+  kProgram,
+  kTakenRead,
+  kTakenExclusive,
+  kCounters
+};
 std::atomic<std::uint64_t> counters[kCounters];
 
-long patience_ms = 1000;
 bool watchdog = false;
 bool recorded = false;
+bool told = false;  // either of them
 
 pthread_key_t key;
 std::atomic<int> registry_lock{0};
@@ -76,17 +88,21 @@ class Registry {
 /// was done with it.
 constexpr unsigned kReadLock = 1U << 3;  // as in sanitizer/tsan_interface.h
 __attribute__((noinline)) void record_taken(Lock& lock, std::uint8_t mode) {
-  __tsan_mutex_post_lock(&lock, mode == kRead ? kReadLock : 0, 0);
+  if (recorded) __tsan_mutex_post_lock(&lock, mode == kRead ? kReadLock : 0, 0);
 }
 __attribute__((noinline)) void record_given_back(Lock& lock, std::uint8_t mode) {
-  __tsan_mutex_pre_unlock(&lock, mode == kRead ? kReadLock : 0);
+  if (recorded) __tsan_mutex_pre_unlock(&lock, mode == kRead ? kReadLock : 0);
+}
+__attribute__((noinline)) void count_taken(Lock& lock, std::uint8_t mode) {
+  counters[mode == kRead ? kTakenRead : kTakenExclusive].fetch_add(1, std::memory_order_relaxed);
+  record_taken(lock, mode);
 }
 inline void tell_taken(Lock& lock, std::uint8_t mode) {
-  if (recorded) [[unlikely]]
-    record_taken(lock, mode);
+  if (told) [[unlikely]]
+    count_taken(lock, mode);
 }
 inline void tell_given_back(Lock& lock, std::uint8_t mode) {
-  if (recorded) [[unlikely]]
+  if (told) [[unlikely]]
     record_given_back(lock, mode);
 }
 
@@ -150,14 +166,19 @@ constexpr unsigned kMostSteps = 32;
 
 enum class Chain : std::uint8_t { kMoves, kSelf, kOtherWait };
 
-Chain follow_mutex(const pthread_mutex_t* mutex, const Thread& me, unsigned depth);
+// And as many in all as one look may take.
+constexpr unsigned kMostLooks = 4096;
+unsigned looks_left = 0;  // under the registry's lock
+
+Chain follow_program(ProgramLock lock, const Thread& me, unsigned depth);
 
 /// What `thread` waits for in the end. Under the registry's lock.
 Chain follow(const Thread& thread, const Thread& me, unsigned depth) {
-  if (depth > kMostSteps) return Chain::kMoves;
+  if (depth > kMostSteps || looks_left == 0) return Chain::kMoves;
+  --looks_left;
   if (thread.waits_other.load(std::memory_order_relaxed)) return Chain::kOtherWait;
-  if (const pthread_mutex_t* mutex = thread.waits_mutex.load(std::memory_order_relaxed)) {
-    return follow_mutex(mutex, me, depth + 1);
+  if (const ProgramLock lock = thread.waits_program.load(std::memory_order_relaxed)) {
+    return follow_program(lock, me, depth + 1);
   }
   const std::uint32_t lock = thread.waits_lock.load(std::memory_order_relaxed);
   if (lock == 0) return Chain::kMoves;
@@ -174,13 +195,33 @@ Chain follow(const Thread& thread, const Thread& me, unsigned depth) {
   return Chain::kMoves;
 }
 
-Chain follow_mutex(const pthread_mutex_t* mutex, const Thread& me, unsigned depth) {
-  // glibc keeps the owner of a mutex in it, whatever its kind.
-  const pid_t tid = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-  if (tid == 0) return Chain::kMoves;
-  if (tid == me.tid) return Chain::kSelf;
-  const Thread* owner = find_thread(tid);
-  return owner == nullptr ? Chain::kMoves : follow(*owner, me, depth + 1);
+bool may_own(const Thread& thread, ProgramLock lock) {
+  for (const std::atomic<ProgramLock>& owned : thread.owns) {
+    if (owned.load(std::memory_order_relaxed) == lock) return true;
+  }
+  return false;
+}
+
+Chain follow_program(ProgramLock lock, const Thread& me, unsigned depth) {
+  if ((lock & 1U) != 0) {
+    // glibc keeps the owner of a mutex in it, whatever its kind.
+    const auto* const mutex = reinterpret_cast<const pthread_mutex_t*>(lock & ~ProgramLock{1});
+    const pid_t tid = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+    if (tid == 0) return Chain::kMoves;
+    if (tid == me.tid) return Chain::kSelf;
+    const Thread* owner = find_thread(tid);
+    return owner == nullptr ? Chain::kMoves : follow(*owner, me, depth + 1);
+  }
+  // Any of those who have it: a reader that stays keeps a writer waiting, and one who waits to
+  // write may keep readers waiting.
+  if (may_own(me, lock)) return Chain::kSelf;
+  for (const Thread* owner = threads; owner != nullptr; owner = owner->next) {
+    if (owner == &me) continue;
+    if (!may_own(*owner, lock) && owner->owns_more.load(std::memory_order_relaxed) == 0) continue;
+    const Chain chain = follow(*owner, me, depth + 1);
+    if (chain != Chain::kMoves) return chain;
+  }
+  return Chain::kMoves;
 }
 
 void tell(const char* what, std::uint32_t lock) {
@@ -233,6 +274,7 @@ __attribute__((noinline)) bool wait_for(std::uint32_t number, std::uint8_t mode,
     bool cycle = false;
     {
       const Registry registry;
+      looks_left = kMostLooks;
       cycle = follow(me, me, 0) == Chain::kSelf;
     }
     if (cycle) {
@@ -255,6 +297,8 @@ void enroll(Thread& thread) {
   thread.tid = static_cast<pid_t>(syscall(SYS_gettid));
   {
     const Registry registry;
+    // A signal handler may have come first.
+    if (thread.registered) return;
     thread.next = threads;
     threads = &thread;
     thread.registered = true;
@@ -316,6 +360,12 @@ void report() {
           static_cast<unsigned long long>(counters[kCycles].load()),
           static_cast<unsigned long long>(counters[kImpatient].load()), patience_ms,
           static_cast<unsigned long long>(counters[kUpgrades].load()));
+  fprintf(stderr,
+          "syndrome: taken: %llu locks of the program; of the plan %llu for reading, %llu "
+          "exclusively\n",
+          static_cast<unsigned long long>(counters[kProgram].load()),
+          static_cast<unsigned long long>(counters[kTakenRead].load()),
+          static_cast<unsigned long long>(counters[kTakenExclusive].load()));
 }
 
 __attribute__((constructor(101))) void start() {
@@ -328,6 +378,7 @@ __attribute__((constructor(101))) void start() {
   const char* text = getenv("SYNDROME_ENFORCE_WATCHDOG");
   watchdog = text != nullptr && strcmp(text, "0") != 0 && *text != '\0';
   recorded = &__tsan_mutex_post_lock != nullptr && &__tsan_mutex_pre_unlock != nullptr;
+  told = recorded || watchdog;
   if (watchdog) atexit(report);
 }
 
@@ -381,7 +432,7 @@ __attribute__((noinline)) void acquire_slowly(std::uint32_t number, std::uint8_t
     if (have < mode && entry.aside == 0) upgrade(number, entry);
     return;
   }
-  enroll(state);
+  enroll_self();
   entry.busy = 1;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   take_in_use(number, mode, frame);
@@ -410,6 +461,10 @@ Thread& self() {
   return state;
 }
 
+std::uint64_t times_impatient() {
+  return counters[kImpatient].load(std::memory_order_relaxed);
+}
+
 std::uint32_t set_aside(Thread& thread) {
   std::uint32_t count = 0;
   for (std::uint32_t i = 0, left = thread.held; i < kMostLocks && left != 0; ++i) {
@@ -436,9 +491,40 @@ void take_back(Thread& thread) {
   }
 }
 
-bool stuck_behind(const pthread_mutex_t* mutex, const Thread& thread) {
+bool stuck_behind(ProgramLock lock, const Thread& thread) {
   const Registry registry;
-  return follow_mutex(mutex, thread, 0) != Chain::kMoves;
+  looks_left = kMostLooks;
+  return follow_program(lock, thread, 0) != Chain::kMoves;
+}
+
+void enroll_self() {
+  if (!state.registered) [[unlikely]]
+    enroll(state);
+}
+
+void has_taken(ProgramLock lock) {
+  enroll_self();
+  for (std::atomic<ProgramLock>& owned : state.owns) {
+    if (owned.load(std::memory_order_relaxed) != 0) continue;
+    owned.store(lock, std::memory_order_relaxed);
+    return;
+  }
+  state.owns_more.fetch_add(1, std::memory_order_relaxed);
+}
+
+void gives_back(ProgramLock lock) {
+  for (std::atomic<ProgramLock>& owned : state.owns) {
+    if (owned.load(std::memory_order_relaxed) != lock) continue;
+    owned.store(0, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint32_t more = state.owns_more.load(std::memory_order_relaxed);
+  if (more != 0) state.owns_more.store(more - 1, std::memory_order_relaxed);
+}
+
+void count_program_lock() {
+  if (watchdog) [[unlikely]]
+    counters[kProgram].fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace syndrome::locks
@@ -479,7 +565,8 @@ SYNDROME_EXPORT void __syndrome_lock_degrade(std::uint32_t number, void* frame) 
   if (entry.aside != 0) return;
   tell_given_back(locks[number], kExclusive);
   locks[number].word.store(1, std::memory_order_seq_cst);
-  tell_taken(locks[number], kRead);
+  if (told) [[unlikely]]
+    record_taken(locks[number], kRead);
   wake(locks[number]);
 }
 

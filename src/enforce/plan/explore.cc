@@ -115,7 +115,7 @@ class Explorer {
       thread.frames.push_back({function, 0, 0, {}});
       start.threads.push_back(std::move(thread));
     }
-    for (std::size_t t = 0; t < start.threads.size(); ++t) arrive(start.threads[t]);
+    for (ThreadModel& thread : start.threads) arrive(thread);
     seen_.insert(start.key());
     std::vector<std::pair<State, std::string>> work;
     work.emplace_back(std::move(start), "");
@@ -513,7 +513,11 @@ std::string first_wrong_plan(std::uint64_t first, std::uint64_t count, PlanTally
   constexpr std::uint64_t kMostStates = 2'500;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const PlanSample sample = random_plan_sample(seed);
-    const Result<Plan> plan = make_plan(sample.program, sample.profile);
+    // Two locks in a cycle are many for some, two pairs in a function for others.
+    PlanOptions options;
+    if (seed % 3 == 0) options.most_in_cycle = 1;
+    if (seed % 4 == 1) options.most_apart = 1;
+    const Result<Plan> plan = make_plan(sample.program, sample.profile, options);
     if (!plan) return fmt::format("seed {}: {}", seed, plan.error().message);
     ++tally.samples;
     if (!plan->hoisted.empty()) ++tally.hoisted;

@@ -147,17 +147,16 @@ void Placement::add_single(NodeId at, AtomicType type, std::string reason) {
 }
 
 bool Placement::add_hoisted(NodeId from, NodeId to, AtomicType type, std::vector<bool> on,
-                            std::string reason) {
+                            const std::function<std::string()>& reason) {
   on[from] = true;
   for (Constraint& known : constraints_) {
-    if (known.origin() != (from | kHoistedBit)) continue;
+    if (known.why != Constraint::Why::kHoisted || known.from != from) continue;
     const bool grew = unite(known.on, on);
     const bool stronger = type > known.type;
     known.type = std::max(known.type, type);
     return grew || stronger;
   }
-  constraints_.push_back(
-      {from, to, type, Constraint::Why::kHoisted, std::move(on), std::move(reason)});
+  constraints_.push_back({from, to, type, Constraint::Why::kHoisted, std::move(on), reason()});
   return true;
 }
 
@@ -167,7 +166,44 @@ AtomicType mode_of(const HeldState& state) {
   return most;
 }
 
+/// Of what is hoisted always, of pairs when there are many.
+void Placement::share_origins() {
+  const auto share = [this](Constraint::Why why) {
+    std::vector<Constraint*> all;
+    for (Constraint& constraint : constraints_) {
+      if (constraint.why == why) all.push_back(&constraint);
+    }
+    std::ranges::sort(all, {}, &Constraint::from);
+    // By node: the first that is held there. Those that meet at a node get the lower number, until
+    // none changes.
+    for (Constraint* constraint : all) constraint->shared = constraint->from;
+    for (bool changed = true; changed;) {
+      changed = false;
+      std::vector<NodeId> first(graph_->size(), kNowhere);
+      for (const Constraint* constraint : all) {
+        for (NodeId node = 0; node < graph_->size(); ++node) {
+          if (constraint->on[node]) first[node] = std::min(first[node], constraint->shared);
+        }
+      }
+      for (Constraint* constraint : all) {
+        for (NodeId node = 0; node < graph_->size(); ++node) {
+          if (!constraint->on[node] || first[node] >= constraint->shared) continue;
+          constraint->shared = first[node];
+          changed = true;
+        }
+      }
+    }
+  };
+  share(Constraint::Why::kHoisted);
+  std::vector<NodeId> heads;
+  for (const Constraint& constraint : constraints_) {
+    if (constraint.why == Constraint::Why::kPair) insert_sorted(heads, constraint.from);
+  }
+  if (heads.size() > most_apart_) share(Constraint::Why::kPair);
+}
+
 void Placement::index() {
+  share_origins();
   origins_.clear();
   for (const Constraint& constraint : constraints_) insert_sorted(origins_, constraint.origin());
   kept_.assign(origins_.size(), std::vector<AtomicType>(graph_->size(), AtomicType::kNone));
@@ -217,10 +253,8 @@ Placement::StateId Placement::acquire(StateId state, NodeId node) const {
   const auto found = std::ranges::find(known, state, &std::pair<StateId, StateId>::first);
   if (found != known.end()) return found->second;
   HeldState held = states_[state];
-  for (const HeldOrigin& acquired : takes_[node]) {
-    std::erase_if(held, [&](const HeldOrigin& other) { return other.origin == acquired.origin; });
-    insert_sorted(held, acquired);
-  }
+  // Taking it again for less does not degrade it.
+  unite(held, takes_[node]);
   return known.emplace_back(state, number(held)).second;
 }
 
@@ -323,6 +357,10 @@ void Placement::flow() {
       }
     }
     ops.acquires = takes_[node];
+    // The strongest first: two who have read and then want to exclude wait for each other.
+    std::ranges::sort(ops.acquires, [](const HeldOrigin& a, const HeldOrigin& b) {
+      return a.mode != b.mode ? a.mode > b.mode : a.origin < b.origin;
+    });
     // What is taken again at once is not given back before.
     for (const HeldOrigin& acquired : ops.acquires) {
       std::erase(ops.releases, acquired.origin);
@@ -378,6 +416,21 @@ bool Placement::strengthen(NodeId at) {
     }
   }
   return changed;
+}
+
+void Placement::absorb(const Placement& other) {
+  for (const Constraint& constraint : other.constraints_) {
+    const auto known = std::ranges::find_if(constraints_, [&](const Constraint& own) {
+      return own.why == Constraint::Why::kHoisted && own.why == constraint.why &&
+             own.from == constraint.from;
+    });
+    if (known == constraints_.end()) {
+      constraints_.push_back(constraint);
+    } else {
+      unite(known->on, constraint.on);
+      known->type = std::max(known->type, constraint.type);
+    }
+  }
 }
 
 void Placement::solve() {

@@ -9,6 +9,10 @@
 // origin and lets the later one replace it, which is the same where every access between two others
 // makes pairs of its own; accesses of other instances do not.)
 //
+// Constraints whose nodes overlap may share an origin: the lock is then held until the last of them
+// ends, whichever of them it was taken for. What is hoisted in a large function has dozens of heads
+// around one loop; told apart, they would be held in more combinations than can be followed.
+//
 // These operations stand before the node where a constraint begins or is gone. (The paper puts
 // releases on edges; whether a constraint holds at a node does not depend on the edge, and the
 // origins tell the paths apart.)
@@ -16,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,8 +44,11 @@ struct Constraint {
   Why why = Why::kPair;
   std::vector<bool> on;  // by node
   std::string reason;    // for people
+  NodeId shared = from;  // the `from` of the first one that it shares its origin with
 
-  [[nodiscard]] Origin origin() const { return why == Why::kHoisted ? from | kHoistedBit : from; }
+  [[nodiscard]] Origin origin() const {
+    return why == Why::kHoisted ? shared | kHoistedBit : shared;
+  }
 };
 
 /// An origin that the lock has, and how strong a lock it needs.
@@ -95,7 +103,8 @@ class Worklist {
 
 class Placement {
  public:
-  explicit Placement(const Graph& graph) : graph_(&graph) {}
+  /// Pairs that overlap share origins when more than `most_apart` of them begin in the function.
+  Placement(const Graph& graph, std::size_t most_apart) : graph_(&graph), most_apart_(most_apart) {}
 
   /// A profiled pair. `others`: accesses of the variable, when it is one location, behind which the
   /// pair can no longer be (Figure 6, conflict). False when no path leads from one to the other.
@@ -105,13 +114,15 @@ class Placement {
   void add_single(NodeId at, AtomicType type, std::string reason);
   /// Hold the lock at `on`, taking it at `from`. False when that changes nothing.
   bool add_hoisted(NodeId from, NodeId to, AtomicType type, std::vector<bool> on,
-                   std::string reason);
+                   const std::function<std::string()>& reason);
   /// Makes all constraints at the node exclusive. Whether that changes anything.
   bool strengthen(NodeId at);
 
   /// Computes everything below. Drops single accesses that pairs protect anyway; makes exclusive
   /// what would have to be upgraded while it is held, because two who upgrade wait for each other.
   void solve();
+  /// Takes what another one of the same function asks for as well; to be solved again.
+  void absorb(const Placement& other);
 
   /// States are numbered as they come up; 0 is that the lock is not held. A number means something
   /// until the next solve().
@@ -143,12 +154,14 @@ class Placement {
 
  private:
   void flow();
+  void share_origins();
   void drop_singles();
   bool strengthen_upgrades();
   void index();
   [[nodiscard]] AtomicType kept(Origin origin, NodeId node) const;
 
   const Graph* graph_;
+  std::size_t most_apart_;
   std::vector<Constraint> constraints_;
   std::vector<Origin> origins_;                 // of all constraints, in order
   std::vector<std::vector<AtomicType>> kept_;   // by origin and node: what the constraints ask for

@@ -12,18 +12,6 @@
 namespace syndrome::enforce {
 namespace {
 
-/// "a+b" of variables that count as one.
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t plus = name.find('+', begin);
-    parts.push_back(name.substr(begin, plus - begin));
-    if (plus == std::string::npos) return parts;
-    begin = plus + 1;
-  }
-}
-
 std::string_view short_place(std::string_view place) {
   const std::string_view path = place.substr(0, place.find(' '));
   return path.substr(path.rfind('/') + 1);
@@ -61,8 +49,7 @@ class Planner {
       plan_.places.push_back({key.first, key.second, std::move(placement)});
     }
     plan_.before = figures_of(plan_);
-    const std::vector<std::uint32_t> ranks = resolve_order(program_, graphs_, plan_);
-    sort_locks(ranks);
+    sort_locks(resolve());
     std::erase_if(plan_.places, [this](const PlannedPlace& place) {
       for (NodeId node = 0; node < graphs_[place.function].size(); ++node) {
         if (!place.placement.ops(node).empty()) return false;
@@ -83,7 +70,7 @@ class Planner {
       for (NodeId node = 0; node < function.nodes.size(); ++node) {
         const Node& at = function.nodes[node];
         if (at.kind == Node::Kind::kAccess && !at.variable.empty()) {
-          by_variable_[at.variable].push_back({f, node});
+          by_variable_[at.variable].emplace_back(f, node);
         }
       }
     }
@@ -100,7 +87,7 @@ class Planner {
     for (const std::uint32_t f : known->second) {
       for (NodeId node = 0; node < program_.functions[f].nodes.size(); ++node) {
         const Node& at = program_.functions[f].nodes[node];
-        if (at.place == spot.place && is(at, spot.kind)) found.push_back({f, node});
+        if (at.place == spot.place && is(at, spot.kind)) found.emplace_back(f, node);
       }
     }
     // An access proper, when there is one at the place.
@@ -218,7 +205,9 @@ class Planner {
   }
 
   Placement& placement(std::uint32_t function, std::uint32_t lock) {
-    return placements_.try_emplace({function, lock}, Placement(graphs_[function])).first->second;
+    return placements_
+        .try_emplace({function, lock}, Placement(graphs_[function], options_.most_apart))
+        .first->second;
   }
 
   void place_pairs() {
@@ -284,12 +273,35 @@ class Planner {
     }
   }
 
+  /// One lock for many keeps every pair, or none of them when its order with the program's locks
+  /// cannot be made free of cycles: then some are given up, so that the others can be kept.
+  std::vector<std::uint32_t> resolve() {
+    // What hoisting many locks takes grows with this product: 10 seconds at this size.
+    constexpr std::size_t kMostWork = 2'000'000;
+    std::size_t nodes = 0;
+    for (const Graph& graph : graphs_) nodes += graph.size();
+    const bool much = plan_.locks.size() * nodes > kMostWork;
+    Plan joined = plan_;
+    std::vector<std::uint32_t> ranks =
+        resolve_order(program_, graphs_, options_, ManyLocks::kJoin, joined);
+    const bool lost = std::ranges::any_of(joined.locks, [](const PlannedLock& lock) {
+      return lock.dropped && lock.variables.size() > 1;
+    });
+    if (!lost) {
+      plan_ = std::move(joined);
+      return ranks;
+    }
+    return resolve_order(program_, graphs_, options_, much ? ManyLocks::kGiveUp : ManyLocks::kHoist,
+                         plan_);
+  }
+
   void sort_locks(const std::vector<std::uint32_t>& ranks) {
     std::vector<std::uint32_t> order(plan_.locks.size());
     std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> number(order.size());
+    std::erase_if(order, [this](std::uint32_t lock) { return plan_.locks[lock].joined; });
     std::ranges::sort(order, {}, [&ranks](std::uint32_t lock) { return ranks[lock]; });
     std::vector<PlannedLock> sorted;
-    std::vector<std::uint32_t> number(order.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) {
       number[order[i]] = i;
       sorted.push_back(std::move(plan_.locks[order[i]]));

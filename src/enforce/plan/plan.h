@@ -26,6 +26,7 @@ struct PlannedLock {
   std::uint64_t read_pairs = 0;
   std::uint64_t exclusive_pairs = 0;
   bool dropped = false;  // its order with others could not be made free of cycles
+  bool joined = false;   // into another one, which has its variables now
 };
 
 /// What one lock needs in one function.
@@ -56,6 +57,12 @@ struct Plan {
 struct PlanOptions {
   /// Plan for these variables only; empty: all.
   std::vector<std::string> only;
+  /// More locks of ours than that in one cycle are many: each would be taken before each other
+  /// somewhere, and so all of them nearly everywhere.
+  std::size_t most_in_cycle = 8;
+  /// Pairs of one lock in one function that are told apart. A loop may hold it for any of them, in
+  /// 2 to the power of this number of ways, of which not many more than a dozen are followed.
+  std::size_t most_apart = 8;
 };
 
 /// An error when the profile is not of this program: it names the functions that have changed.

@@ -5,6 +5,21 @@
 #include <utility>
 
 namespace syndrome::enforce {
+namespace {
+
+/// Leaves what both have. Whether that is less than before.
+bool keep_common(LockSet& set, const LockSet& other) {
+  return std::erase_if(set, [&other](LockNumber lock) { return !other.contains(lock); }) != 0;
+}
+
+/// Of an acquire that may fail.
+bool is_try(const Node& node) {
+  return std::ranges::any_of(node.callees, [](const std::string& callee) {
+    return callee.find("try") != std::string::npos;
+  });
+}
+
+}  // namespace
 
 CallGraph::CallGraph(const Program& program) {
   std::unordered_map<std::string, std::vector<std::uint32_t>> by_name;
@@ -78,18 +93,30 @@ void ProgramLocks::number() {
 
 ProgramLocks::Effect ProgramLocks::effect_of(std::uint32_t f, NodeId node) const {
   const Node& at = program_.functions[f].nodes[node];
-  if (at.op == Node::LockOp::kAcquire) return {{number_of(at)}, {}};
-  if (at.op == Node::LockOp::kRelease) return {{}, {number_of(at)}};
   Effect effect;
+  if (at.op == Node::LockOp::kAcquire) {
+    effect.holds.insert(number_of(at));
+    if (!is_try(at)) effect.surely_holds = effect.holds;
+    return effect;
+  }
+  if (at.op == Node::LockOp::kRelease) {
+    effect.releases.insert(number_of(at));
+    effect.may_release = effect.releases;
+    effect.may_release_any = at.lock.empty();
+    return effect;
+  }
   bool first = true;
   for (const std::uint32_t callee : calls_.callees(f, node)) {
     const Effect& theirs = effects_[callee];
     effect.holds.insert(theirs.holds.begin(), theirs.holds.end());
+    effect.may_release.insert(theirs.may_release.begin(), theirs.may_release.end());
+    effect.may_release_any |= theirs.may_release_any;
     if (first) {
       effect.releases = theirs.releases;
+      effect.surely_holds = theirs.surely_holds;
     } else {
-      std::erase_if(effect.releases,
-                    [&theirs](LockNumber lock) { return !theirs.releases.contains(lock); });
+      keep_common(effect.releases, theirs.releases);
+      keep_common(effect.surely_holds, theirs.surely_holds);
     }
     first = false;
   }
@@ -113,7 +140,12 @@ void ProgramLocks::follow_all() {
     const std::uint32_t f = *work.begin();
     work.erase(work.begin());
     Effect effect = follow(f);
-    if (++visits[f] > 8) effect.releases.clear();
+    if (++visits[f] > 8) {
+      effect.releases.clear();
+      effect.surely_holds.clear();
+      // What was held stays so: otherwise the two of a recursion could take turns for ever.
+      effect.holds.insert(effects_[f].holds.begin(), effects_[f].holds.end());
+    }
     if (effect == effects_[f]) continue;
     effects_[f] = std::move(effect);
     work.insert(calls_.callers(f).begin(), calls_.callers(f).end());
@@ -124,10 +156,13 @@ ProgramLocks::Effect ProgramLocks::follow(std::uint32_t f) {
   const Graph& graph = graphs_[f];
   std::vector<LockSet>& before = before_[f];
   before.assign(graph.size(), {});
-  // Released since the function began, and not taken again: on every path.
+  // Released since the function began, and not taken again: on every path. And the reverse.
   std::vector<std::optional<LockSet>> gone(graph.size());
+  std::vector<std::optional<LockSet>> sure(graph.size());
   if (graph.size() == 0) return {};
   gone[0].emplace();
+  sure[0].emplace();
+  Effect all;
   std::vector<NodeId> work = {0};
   std::vector<bool> seen(graph.size());
   while (!work.empty()) {
@@ -141,33 +176,42 @@ ProgramLocks::Effect ProgramLocks::follow(std::uint32_t f) {
     LockSet released = *gone[node];
     released.insert(effect.releases.begin(), effect.releases.end());
     for (const LockNumber lock : effect.holds) released.erase(lock);
+    LockSet surely = *sure[node];
+    if (effect.may_release_any) surely.clear();
+    for (const LockNumber lock : effect.may_release) surely.erase(lock);
+    surely.insert(effect.surely_holds.begin(), effect.surely_holds.end());
+    all.may_release.insert(effect.may_release.begin(), effect.may_release.end());
+    all.may_release_any |= effect.may_release_any;
     for (const NodeId to : graph.next[node]) {
       const std::size_t size = before[to].size();
       before[to].insert(held.begin(), held.end());
       bool changed = !seen[to] || before[to].size() != size;
       if (!gone[to].has_value()) {
         gone[to] = released;
+        sure[to] = surely;
       } else {
-        changed |= std::erase_if(*gone[to], [&released](LockNumber lock) {
-                     return !released.contains(lock);
-                   }) != 0;
+        changed |= keep_common(*gone[to], released);
+        changed |= keep_common(*sure[to], surely);
       }
       if (changed) work.push_back(to);
     }
   }
-  Effect effect;
   bool first = true;
   for (NodeId node = 0; node < graph.size(); ++node) {
     if (program_.functions[f].nodes[node].kind != Node::Kind::kExit || !seen[node]) continue;
-    effect.holds.insert(before[node].begin(), before[node].end());
+    for (const LockNumber lock : before[node]) {
+      if (sure[node]->contains(lock) || !may_release(all, lock)) all.holds.insert(lock);
+    }
     if (first) {
-      effect.releases = *gone[node];
+      all.releases = *gone[node];
+      all.surely_holds = *sure[node];
     } else {
-      std::erase_if(effect.releases, [&](LockNumber lock) { return !gone[node]->contains(lock); });
+      keep_common(all.releases, *gone[node]);
+      keep_common(all.surely_holds, *sure[node]);
     }
     first = false;
   }
-  return effect;
+  return all;
 }
 
 }  // namespace syndrome::enforce

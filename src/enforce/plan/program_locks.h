@@ -1,5 +1,12 @@
 // The program's own locks: who calls whom, which locks may be held where. What a function does to
 // locks counts where it is called, so that a program may have its own functions for locking.
+//
+// A function that gives a lock back somewhere and does not surely return with it is believed to
+// give it back on every path on which it has it. Which paths those are depends on values (whether a
+// trylock succeeded, whether an item was found), which are not followed; without that belief, one
+// trylock in a loop seems to hold its lock for as long as the program runs. Where the belief is
+// wrong, an order may be missed; then lock_runtime/ sees the cycle when it is there, and goes on
+// without a lock of ours.
 
 #pragma once
 
@@ -48,10 +55,14 @@ class ProgramLocks {
   ProgramLocks(const Program& program, const std::vector<Graph>& graphs, const CallGraph& calls,
                std::size_t first);
 
-  /// What a node leaves behind: locks that may be held, and those that surely are not.
+  /// What a node leaves behind: locks that may be held and those that surely are; those that surely
+  /// are not, and those that may have been given back on the way.
   struct Effect {
     LockSet holds;
+    LockSet surely_holds;
     LockSet releases;
+    LockSet may_release;
+    bool may_release_any = false;  // one that has no name
     friend bool operator==(const Effect&, const Effect&) = default;
   };
   [[nodiscard]] Effect effect_of(std::uint32_t f, NodeId node) const;
@@ -84,6 +95,9 @@ class ProgramLocks {
   std::map<std::string, LockNumber> numbers_;
   std::vector<std::string> names_;
   std::optional<LockNumber> merged_;
+  [[nodiscard]] bool may_release(const Effect& effect, LockNumber lock) const {
+    return effect.may_release_any || effect.may_release.contains(lock);
+  }
   std::vector<Effect> effects_;               // by function
   std::vector<std::vector<LockSet>> before_;  // by function and node
 };

@@ -190,6 +190,13 @@ SYNDROME_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timesp
   return retry(mutex, left_until(CLOCK_REALTIME, until),
                [&] { return next_pthread_mutex_trylock(mutex); });
 }
+SYNDROME_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                            const timespec* until) {
+  SYNDROME_NEXT(pthread_mutex_clocklock);
+  if (!controlled()) return next_pthread_mutex_clocklock(mutex, clock, until);
+  SYNDROME_NEXT(pthread_mutex_trylock);
+  return retry(mutex, left_until(clock, until), [&] { return next_pthread_mutex_trylock(mutex); });
+}
 SYNDROME_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) {
   SYNDROME_NEXT(pthread_mutex_unlock);
   const bool ours = controlled();
@@ -199,11 +206,31 @@ SYNDROME_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) {
 }
 
 #define SYNDROME_LOCK(type, lock, try_lock)                                             \
+  SYNDROME_EXPORT int try_lock(type* object) {                                          \
+    SYNDROME_NEXT(try_lock);                                                            \
+    (void)controlled();                                                                 \
+    return next_##try_lock(object);                                                     \
+  }                                                                                     \
   SYNDROME_EXPORT int lock(type* object) {                                              \
     SYNDROME_NEXT(lock);                                                                \
     if (!controlled()) return next_##lock(object);                                      \
     SYNDROME_NEXT(try_lock);                                                            \
     return retry((const void*)object, kNever, [&] { return next_##try_lock(object); }); \
+  }
+#define SYNDROME_TIMED(type, timed, clocked, try_lock)                                \
+  SYNDROME_EXPORT int timed(type* object, const timespec* until) {                    \
+    SYNDROME_NEXT(timed);                                                             \
+    if (!controlled()) return next_##timed(object, until);                            \
+    SYNDROME_NEXT(try_lock);                                                          \
+    return retry((const void*)object, left_until(CLOCK_REALTIME, until),              \
+                 [&] { return next_##try_lock(object); });                            \
+  }                                                                                   \
+  SYNDROME_EXPORT int clocked(type* object, clockid_t clock, const timespec* until) { \
+    SYNDROME_NEXT(clocked);                                                           \
+    if (!controlled()) return next_##clocked(object, clock, until);                   \
+    SYNDROME_NEXT(try_lock);                                                          \
+    return retry((const void*)object, left_until(clock, until),                       \
+                 [&] { return next_##try_lock(object); });                            \
   }
 #define SYNDROME_UNLOCK(type, unlock)         \
   SYNDROME_EXPORT int unlock(type* object) {  \
@@ -216,6 +243,10 @@ SYNDROME_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) {
 
 SYNDROME_LOCK(pthread_rwlock_t, pthread_rwlock_rdlock, pthread_rwlock_tryrdlock)
 SYNDROME_LOCK(pthread_rwlock_t, pthread_rwlock_wrlock, pthread_rwlock_trywrlock)
+SYNDROME_TIMED(pthread_rwlock_t, pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock,
+               pthread_rwlock_tryrdlock)
+SYNDROME_TIMED(pthread_rwlock_t, pthread_rwlock_timedwrlock, pthread_rwlock_clockwrlock,
+               pthread_rwlock_trywrlock)
 SYNDROME_UNLOCK(pthread_rwlock_t, pthread_rwlock_unlock)
 SYNDROME_LOCK(pthread_spinlock_t, pthread_spin_lock, pthread_spin_trylock)
 SYNDROME_UNLOCK(pthread_spinlock_t, pthread_spin_unlock)
