@@ -21,10 +21,81 @@ struct Known {
       if (other.at[i] > at[i]) at[i] = other.at[i];
     }
   }
+  void clear(std::uint32_t slots) {
+    for (std::uint32_t i = 0; i < slots && i < kKnown; ++i) at[i] = 0;
+  }
   /// Slots beyond are 0 in both: there are never fewer than before.
   void copy(const Known& other, std::uint32_t slots) {
     for (std::uint32_t i = 0; i < slots && i < kKnown; ++i) at[i] = other.at[i];
   }
+};
+
+/// What is past for good, when nothing but atomicity is checked: what a slot did at positions below
+/// Past::of(slot) is in no cycle that is still to be closed, and need not be kept.
+///
+/// A cycle that comes comes back to a block from one that is open now or begins later. So what is
+/// in blocks that are over is past, if all that came before it is past, too: nothing leads there
+/// any more. *Directly* before it, that is enough: those have had to ask the same.
+///
+/// State, and who may touch it: a slot's own thread its limit; anyone raises what is past.
+class Past {
+ public:
+  [[nodiscard]] Word of(std::uint32_t slot) const {
+    return slot < kKnown ? __atomic_load_n(&past_[slot], __ATOMIC_RELAXED) : 0;
+  }
+  /// What the slot did at positions below is in blocks that are over, and its thread's `before` has
+  /// all that came before them.
+  void set_limit(std::uint32_t slot, Word position) {
+    if (slot < kKnown) __atomic_store_n(&limits_[slot], position, __ATOMIC_RELEASE);
+  }
+  /// By the slot's own thread: whether all below its limit is past.
+  bool advance(std::uint32_t slot, const Known& before, std::uint32_t slots) {
+    if (slot >= kKnown) return false;
+    for (std::uint32_t i = 0; i < slots && i < kKnown; ++i) {
+      if (before.at[i] > of(i) && i != slot) return false;
+    }
+    raise(slot, limits_[slot]);
+    return true;
+  }
+  /// For all slots together, which may have waited for each other. `before_of(slot)` is what came
+  /// before the slot's, which may become more while this looks.
+  template <class BeforeOf>
+  void advance_all(std::uint32_t slots, const BeforeOf& before_of) {
+    if (slots > kKnown) slots = kKnown;
+    Word reached[kKnown];
+    for (std::uint32_t i = 0; i < slots; ++i) {
+      reached[i] = __atomic_load_n(&limits_[i], __ATOMIC_ACQUIRE);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::uint32_t i = 0; i < slots; ++i) {
+        if (reached[i] <= of(i)) continue;
+        const Known& before = before_of(i);
+        for (std::uint32_t k = 0; k < slots; ++k) {
+          const Word known = __atomic_load_n(&before.at[k], __ATOMIC_RELAXED);
+          if (k == i || known <= reached[k] || known <= of(k)) continue;
+          reached[i] = of(i);
+          changed = true;
+          break;
+        }
+      }
+    }
+    for (std::uint32_t i = 0; i < slots; ++i) raise(i, reached[i]);
+  }
+  void clear() {
+    for (Word& word : past_) word = 0;
+    for (Word& word : limits_) word = 0;
+  }
+
+ private:
+  void raise(std::uint32_t slot, Word position) {
+    Word was = of(slot);
+    while (was < position && !__atomic_compare_exchange_n(&past_[slot], &was, position, false,
+                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+  }
+  Word past_[kKnown]{};
+  Word limits_[kKnown]{};
 };
 
 /// Those who meet at a barrier: what the ones that arrived know, for this round and the last one.

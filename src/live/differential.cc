@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,72 +13,20 @@
 #include "check/races/oracle.h"
 #include "check/samples/random_trace.h"
 #include "check/samples/shrink.h"
-#include "event/filter.h"
-#include "event/sieve.h"
+#include "live/following.h"
 #include "live/sieve.h"
 
 namespace syndrome::live {
 namespace {
 
-constexpr std::uint64_t kBase = 0x10000;
-
-struct Place {
-  std::uint64_t address;
-  unsigned bytes;
-};
-
-Place place_of(std::uint32_t variable, Layout layout) {
-  switch (layout) {
-    case Layout::kGranules: return {kBase + 8ull * variable, 8};
-    case Layout::kBytes: return {kBase + variable, 1};
-    case Layout::kMixed: break;
-  }
-  constexpr std::array<Place, 6> kPlaces = {{{0, 8}, {4, 4}, {0, 2}, {6, 1}, {4, 2}, {3, 4}}};
-  const Place place = kPlaces[variable % kPlaces.size()];
-  return {kBase + 8ull * (variable / kPlaces.size()) + place.address, place.bytes};
-}
-
-bool is_access(const Event& event) {
-  return event.flags == 0 && event.kind <= EventKind::kRmw;
-}
-
-/// What the program leaves out itself (event/filter.h), as runtime/filter.h does it.
-class Filter {
- public:
-  void new_segment(ThreadId thread) {
-    Word& segment = segments_[thread];
-    keys_[thread] = filter::key_of(thread.value, ++segment);
-  }
-  /// Whether the access is not worth a word.
-  bool knows(ThreadId thread, const Place& place, bool write) {
-    Word& entry = table_[filter::offset_of(place.address)];
-    const Word needs = filter::needs(((Word{1} << place.bytes) - 1) << (place.address & 7), write);
-    if (filter::knows(entry, place.address, keys_[thread], needs)) return true;
-    if (filter::is_foreign(entry, place.address, keys_[thread])) new_segment(thread);
-    entry = filter::after(entry, place.address, keys_[thread], needs);
-    return false;
-  }
-  void touch(ThreadId thread, const Place& place, bool write) {
-    Word& entry = table_[filter::offset_of(place.address)];
-    entry = filter::touched(entry, place.address, keys_[thread], write);
-  }
-
- private:
-  using Word = filter::Word;
-  std::map<Word, Word> table_;
-  std::map<ThreadId, Word> segments_;
-  std::map<ThreadId, Word> keys_;
-};
-
 /// The trace that the sieve tells: its late events are put in their places at the end.
 class Telling final : public Listener {
  public:
-  Telling(Way way, std::size_t /*threads*/)
+  Telling(Way way, std::span<const Event> /*events*/)
       : way_(way), sieve_({way.only_atomicity, way.determinism}, *this) {}
 
   void take(const Event& event) {
     if (!is_access(event)) {
-      filter_.new_segment(event.thread);
       append(event);
       if (event.flags != 0) return;
       if (event.kind == EventKind::kBegin) sieve_.begin_block(event.thread);
@@ -88,18 +34,10 @@ class Telling final : public Listener {
       return;
     }
     if (!begun_.contains(event.thread)) {
-      filter_.new_segment(event.thread);
       append({event.thread, 0, SiteId(), EventKind::kEnter, 0, MemoryOrder::kPlain, 0});
     }
     const Place place = place_of(event.target, way_.layout);
     const bool write = event.kind != EventKind::kRead;
-    if (check::is_atomic(event)) {
-      filter_.touch(event.thread, place, write);
-      filter_.new_segment(event.thread);
-    } else if (way_.filter && filter_.knows(event.thread, place, write)) {
-      ++left_out_;
-      return;
-    }
     if (check::is_atomic(event)) {
       atomic_ = event;
       now({event.thread, write, true, place.address, place.bytes, event.site.value});
@@ -127,7 +65,7 @@ class Telling final : public Listener {
     append(event);
   }
 
-  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  [[nodiscard]] static std::uint64_t left_out() { return 0; }
 
   [[nodiscard]] std::vector<Event> trace() const {
     std::vector<Event> all;
@@ -159,7 +97,6 @@ class Telling final : public Listener {
   }
 
   Way way_;
-  Filter filter_;
   Sieve sieve_;
   Event atomic_;
   std::set<ThreadId> begun_;
@@ -167,214 +104,11 @@ class Telling final : public Listener {
   std::multimap<std::pair<EventNumber, std::uint32_t>, Event> late_;
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
   std::uint32_t fresh_ = 0;
-  std::uint64_t left_out_ = 0;
-};
-
-/// What a program tells that follows its accesses itself, as runtime/sieve.cc does it.
-class Following {
- public:
-  Following(Way way, std::size_t threads) : way_(way), coming_(threads), nodes_(1) {}
-
-  void take(const Event& event) {
-    Thread& thread = begun(event);
-    now_ = &thread;
-    if (!is_access(event)) {
-      filter_.new_segment(event.thread);
-      append(event);
-      if (event.flags == 0) follow(thread, event);
-      return;
-    }
-    const Place place = place_of(event.target, way_.layout);
-    sieve::Access access;
-    access.granule = place.address & ~7ull;
-    access.bytes = ((1u << place.bytes) - 1u) << (place.address & 7);
-    access.write = event.kind != EventKind::kRead;
-    access.atomic = check::is_atomic(event);
-    access.site = event.site.value;
-    if (access.atomic) {
-      filter_.touch(event.thread, place, access.write);
-      filter_.new_segment(event.thread);
-    } else if (way_.filter && filter_.knows(event.thread, place, access.write)) {
-      ++left_out_;
-      return;
-    }
-    sieve::Cell& cell = cells_[access.granule][0];
-    const sieve::Cell& second = more(cell);
-    if (access.atomic ||
-        !sieve::is_known(cell.a, cell.b, second.a, second.b, thread, access.bytes, access.write)) {
-      const bool quiet = !access.atomic && event.target % 3 != 0 &&
-                         sieve::update_quietly(*this, cell, cell.a, thread, access);
-      cell.a &= ~sieve::Entry::kLock;
-      if (!quiet) sieve::Update(*this, thread, cell).access(access);
-    }
-    if (!access.atomic) return;
-    Event atomic = event;
-    atomic.target = variable(place.address, place.bytes);
-    append(atomic);
-  }
-
-  // Of a Host.
-  [[nodiscard]] static sieve::Cell& more(const sieve::Cell& cell) {
-    return const_cast<sieve::Cell*>(&cell)[1];
-  }
-  sieve::Node& node(std::uint32_t number) { return nodes_[number]; }
-  std::uint32_t new_node() {
-    if (nodes_.size() > kMostNodes) return 0;
-    nodes_.emplace_back();
-    return static_cast<std::uint32_t>(nodes_.size() - 1);
-  }
-  void free_node(std::uint32_t) {}
-  [[nodiscard]] sieve::Word begin_of(std::uint32_t slot) const {
-    for (const auto& [id, thread] : threads_) {
-      if (thread.slot == slot && thread.position >= slots_[slot].position) return thread.begin;
-    }
-    return 0;
-  }
-  void late(sieve::Entry entry, std::uint64_t granule, unsigned from, unsigned count, bool write,
-            std::uint32_t site) {
-    const auto& places = slots_[entry.slot()].places;
-    const auto [thread, behind] = places[entry.position()];
-    const Event event{thread,
-                      variable(granule + from, count),
-                      SiteId(site),
-                      write ? EventKind::kWrite : EventKind::kRead,
-                      0,
-                      entry.atomic() ? MemoryOrder::kRelaxed : MemoryOrder::kPlain,
-                      0};
-    late_.emplace(behind, event);
-  }
-  void after(sieve::Entry) {}
-  [[nodiscard]] sieve::Word horizon(std::uint32_t slot) const { return horizon_.of(slot); }
-  void now(const sieve::Access& access, unsigned from, unsigned count) {
-    filter_.new_segment(id_);
-    append({id_, variable(access.granule + from, count), SiteId(access.site),
-            access.write ? EventKind::kWrite : EventKind::kRead, 0,
-            access.atomic ? MemoryOrder::kRelaxed : MemoryOrder::kPlain, 0});
-  }
-
-  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
-  [[nodiscard]] std::vector<Event> trace() const {
-    std::vector<Event> all;
-    auto next = late_.begin();
-    for (std::size_t i = 0; i <= told_.size(); ++i) {
-      for (; next != late_.end() && next->first == i; ++next) all.push_back(next->second);
-      if (i < told_.size()) all.push_back(told_[i]);
-    }
-    return all;
-  }
-
- private:
-  using Thread = sieve::Thread;
-  static constexpr std::size_t kMostNodes = 6;  // so that cells get hot, too
-  struct Slot {
-    std::vector<std::pair<ThreadId, std::size_t>> places = {{}, {}};  // by position
-    sieve::Word position = 1;                                         // of its thread, or its last
-    bool free = false;
-  };
-
-  Thread& begun(const Event& event) {
-    id_ = event.thread;
-    const auto known = threads_.find(id_);
-    if (known != threads_.end()) return known->second;
-    Thread& thread = threads_[id_];
-    std::uint32_t slot = 0;
-    while (slot < slots_.size() && !slots_[slot].free) ++slot;
-    if (slot == slots_.size()) slots_.emplace_back();
-    slots_[slot].free = false;
-    thread.slot = slot;
-    thread.only_atomicity = way_.only_atomicity;
-    thread.first = thread.position = thread.since = slots_[slot].position;
-    const auto forked = forks_.find(id_);
-    if (forked != forks_.end()) thread.known = forked->second;
-    now_ = &thread;
-    filter_.new_segment(id_);
-    append({id_, 0, SiteId(), EventKind::kEnter, 0, MemoryOrder::kPlain, 0});
-    return thread;
-  }
-
-  void append(const Event& event) {
-    told_.push_back(event);
-    now_->told();
-    Slot& slot = slots_[now_->slot];
-    slot.position = now_->position;
-    slot.places.resize(slot.position + 1);
-    slot.places[slot.position] = {id_, told_.size()};
-  }
-
-  void follow(Thread& thread, const Event& event) {
-    const auto slots = static_cast<std::uint32_t>(slots_.size());
-    switch (event.kind) {
-      case EventKind::kBegin: thread.begin_block(true, slots); break;
-      case EventKind::kEnd: thread.end_block(); break;
-      case EventKind::kAcquire:
-        if (!way_.determinism) thread.known.join(locks_[event.target], slots);
-        break;
-      case EventKind::kRelease:
-        if (!way_.determinism) thread.publish(locks_[event.target], slots);
-        break;
-      case EventKind::kFork: thread.publish(forks_[event.child()], slots); break;
-      case EventKind::kJoin: {
-        const auto child = threads_.find(event.child());
-        if (child == threads_.end()) break;
-        sieve::Known clock{};
-        child->second.publish(clock, slots);
-        thread.known.join(clock, slots);
-        slots_[child->second.slot].free = true;
-        ended_.insert(event.child());
-        break;
-      }
-      case EventKind::kBarrierArrive: {
-        sieve::Known clock{};
-        thread.publish(clock, slots);
-        rounds_[thread.slot] = barriers_[event.target].arrive(clock, slots);
-        break;
-      }
-      case EventKind::kBarrierLeave:
-        barriers_[event.target].leave(thread.known, rounds_[thread.slot], slots);
-        break;
-      default: break;
-    }
-    // A thread that is still to come may know nothing.
-    if (threads_.size() != coming_) return;
-    horizon_.begin();
-    for (const auto& [id, each] : threads_) {
-      if (!ended_.contains(id)) horizon_.see(each);
-    }
-    horizon_.end();
-  }
-
-  std::uint32_t variable(std::uint64_t address, unsigned bytes) {
-    return variables_
-        .try_emplace(std::pair(address, bytes), static_cast<std::uint32_t>(variables_.size()))
-        .first->second;
-  }
-
-  Way way_;
-  std::size_t coming_;  // threads in all
-  Filter filter_;
-  std::map<ThreadId, Thread> threads_;
-  std::vector<Slot> slots_;
-  std::map<ThreadId, sieve::Known> forks_;
-  std::map<std::uint32_t, sieve::Known> locks_;
-  std::map<std::uint32_t, sieve::Rounds> barriers_;
-  std::map<std::uint32_t, std::uint32_t> rounds_;  // by slot
-  sieve::Horizon horizon_;
-  std::set<ThreadId> ended_;
-  std::map<std::uint64_t, std::array<sieve::Cell, 2>> cells_;
-  std::deque<sieve::Node> nodes_;
-  Thread* now_ = nullptr;
-  ThreadId id_;
-  std::vector<Event> told_;
-  std::multimap<std::size_t, Event> late_;
-  std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
-  std::uint64_t left_out_ = 0;
 };
 
 template <class Teller>
 std::vector<Event> tell(std::span<const Event> events, Way way, std::uint64_t* left_out) {
-  std::set<ThreadId> threads;
-  for (const Event& event : events) threads.insert(event.thread);
-  Teller teller(way, threads.size());
+  Teller teller(way, events);
   for (const Event& event : events) teller.take(event);
   if (left_out != nullptr) *left_out += teller.left_out();
   std::vector<Event> told = teller.trace();
@@ -472,13 +206,18 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     Way way;
     way.layout = static_cast<Layout>(seed / 3 % (seed % 3 == 1 ? 2 : 3));
     way.only_atomicity = seed % 2 == 0;
-    way.filter = seed / 2 % 2 == 0;
     way.inside = seed / 4 % 2 == 0;
+    // Only who follows its own accesses knows when something was told, and so needs another key.
+    way.filter = way.inside && seed / 2 % 2 == 0;
     way.determinism = !way.only_atomicity && seed / 8 % 2 == 0;
+    constexpr std::array<unsigned, 4> kPages = {0, 8, 16, 1u << 16};
+    if (way.inside && way.only_atomicity) way.page = kPages[seed / 16 % 4];
     // An atomic that is accessed as a whole and in parts synchronizes by its parts: not followed.
     if (way.layout == Layout::kMixed) {
       for (Event& event : trace.events) {
+        if (!is_access(event)) continue;
         if (event.kind == EventKind::kRmw) event.kind = EventKind::kWrite;
+        event.order = MemoryOrder::kPlain;
       }
     }
     if (counts != nullptr) {
@@ -490,10 +229,11 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     const check::SmallTrace small = check::shrink(
         trace, [&](std::span<const Event> events) { return !disagreement(events, way).empty(); });
     return fmt::format(
-        "seed {}, layout {}, {}{}, shrunk: {}\n{}\n", seed, static_cast<int>(way.layout),
+        "seed {}, layout {}, {}{}{}, shrunk: {}\n{}\n", seed, static_cast<int>(way.layout),
         way.only_atomicity ? "only atomicity" : (way.determinism ? "all checks" : "races"),
         way.inside ? (way.filter ? ", inside, filtered" : ", inside")
                    : (way.filter ? ", filtered" : ""),
+        way.page != 0 ? fmt::format(", pages of {}", way.page) : "",
         disagreement(small.events, way), check::to_std(small));
   }
   return std::nullopt;

@@ -27,6 +27,7 @@ struct Way {
   bool determinism = true;  // is one of the checks
   bool filter = false;      // and the program leaves out what it can (event/filter.h)
   bool inside = false;      // the program follows its accesses itself (event/sieve.h)
+  unsigned page = 0;  // bytes of a page that is one thread's (event/pages.h); 0: there are none
 };
 
 /// The trace as if each access were one to bytes, one event for each byte.

@@ -27,7 +27,7 @@ Shadow::Shadow() : table_(static_cast<Chunk**>(map(kChunks * sizeof(Chunk*)))) {
 Shadow::~Shadow() {
   for (Chunk* const chunk : chunks_) ::munmap(chunk, sizeof(Chunk));
   ::munmap(spare_, sizeof(Chunk));
-  if (table_ != nullptr) ::munmap(table_, kChunks * sizeof(Chunk*));
+  if (table_ != nullptr) ::munmap(static_cast<void*>(table_), kChunks * sizeof(Chunk*));
 }
 
 Shadow::Chunk& Shadow::make(std::size_t index) {

@@ -42,6 +42,13 @@ void Sieve::event(const Event& event, EventNumber number) {
   const bool of_lock = event.kind == EventKind::kAcquire || event.kind == EventKind::kRelease ||
                        event.kind == EventKind::kAcquireShared ||
                        event.kind == EventKind::kReleaseShared;
+  if (event.kind == EventKind::kThreadStop) {
+    // What the thread did last may never have been told: who takes its slot must know of this.
+    Event last = event;
+    last.kind = EventKind::kRead;
+    last.order = MemoryOrder::kPlain;
+    before_.begin_access(last, number);
+  }
   if (!options_.determinism || !of_lock) check::dispatch(before_, event, number);
   if (event.thread.index() >= threads_.size()) threads_.resize(event.thread.index() + 1);
   Thread& thread = threads_[event.thread.index()];

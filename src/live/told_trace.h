@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,9 +51,10 @@ class ToldTraceWriter {
   struct Late {
     EventNumber position;
     std::uint32_t order;
-    std::uint64_t told;  // as which of them
+    std::uint32_t told;  // as which of them
     Event event;
   };
+  static_assert(sizeof(Late) == 32, "a run may have millions, and they stay until its end");
   static constexpr std::size_t kWorthwhile = 1 << 14;
 
   ToldTraceWriter(std::string path, std::unique_ptr<trace::Sink> sink)
@@ -63,8 +65,8 @@ class ToldTraceWriter {
   std::string path_;
   std::unique_ptr<trace::Sink> sink_;
   std::vector<Event> events_;  // not yet written
-  std::vector<Late> late_;
-  std::uint64_t told_ = 0;  // late ones
+  std::deque<Late> late_;
+  std::uint32_t told_ = 0;  // late ones
   EventNumber count_ = 0;
   std::optional<std::uint64_t> noise_;
 };

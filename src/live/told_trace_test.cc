@@ -14,7 +14,7 @@ namespace syndrome::live {
 namespace {
 
 class ToldTrace : public testing::Test {
- protected:
+ public:
   ToldTrace() {
     std::string name = testing::TempDir() + "/told-XXXXXX";
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
@@ -24,7 +24,10 @@ class ToldTrace : public testing::Test {
     names_.table(Space::kVariable).append("x");
   }
   ~ToldTrace() override { std::filesystem::remove_all(folder_); }
+  ToldTrace(const ToldTrace&) = delete;
+  ToldTrace& operator=(const ToldTrace&) = delete;
 
+ protected:
   [[nodiscard]] static Event write(std::uint32_t site) {
     Event event;
     event.kind = EventKind::kWrite;

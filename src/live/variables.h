@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "event/ids.h"
-#include "trace/mix_hash.h"
+#include "event/mix_hash.h"
 
 namespace syndrome::live {
 
@@ -66,8 +66,8 @@ class Variables {
     return keys.empty();
   }
 
-  tsl::robin_map<std::uint64_t, Known, trace::MixHash> ids_;
-  tsl::robin_map<std::uint64_t, std::vector<std::uint64_t>, trace::MixHash> pages_;
+  tsl::robin_map<std::uint64_t, Known, MixHash> ids_;
+  tsl::robin_map<std::uint64_t, std::vector<std::uint64_t>, MixHash> pages_;
 };
 
 }  // namespace syndrome::live

@@ -106,7 +106,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     own_meta_->add(bytes);
     names_.grow();
     for (std::size_t i = plain_.size(); i < own_meta_->sites.size(); ++i) {
-      plain_.push_back(PlainSite(own_meta_->sites[i]));
+      plain_.emplace_back(own_meta_->sites[i]);
     }
     if (own_meta_->unreadable) return *own_meta_->unreadable;
     if (own_meta_->noise) trace_.noise(*own_meta_->noise);

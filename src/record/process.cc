@@ -259,7 +259,7 @@ Status Process::hand_over(Ring& ring) {
 /// A round for the taker: all that the threads had written when it began.
 Result<bool> Process::hand_over(bool all, bool unpublished) {
   if (Status answered = answer(); !answered) return answered.error();
-  const Result<bool> worthwhile = plan_round(all, unpublished || taker_waits_);
+  Result<bool> worthwhile = plan_round(all, unpublished || taker_waits_);
   // Now and then also without any words: the taker may have something left to do.
   if (!worthwhile || (!*worthwhile && !all)) return worthwhile;
   // After the words have been seen, before they are read: it is there what they speak of.
@@ -267,7 +267,7 @@ Result<bool> Process::hand_over(bool all, bool unpublished) {
   for (Ring& ring : rings_) {
     if (Status taken = hand_over(ring); !taken) return taken.error();
   }
-  const Result<bool> waits = taker_->end_of_round();
+  Result<bool> waits = taker_->end_of_round();
   if (!waits) return waits;
   taker_waits_ = *waits;
   for (Ring& ring : rings_) {

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -68,6 +71,24 @@ class ForwardSignals {
 
  private:
   std::array<struct sigaction, kForwarded.size()> before_{};
+};
+
+/// While one exists, none of them comes: it waits.
+class HoldSignals {
+ public:
+  HoldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : kForwarded) sigaddset(&held, signal);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HoldSignals() { release(); }
+  HoldSignals(const HoldSignals&) = delete;
+  HoldSignals& operator=(const HoldSignals&) = delete;
+  void release() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
 };
 
 /// As whoever called us had it: handlers become SIG_DFL by exec, what was ignored stays ignored.
@@ -142,6 +163,10 @@ Result<Recording> start(const Options& options, Output file) {
       files.rlim_cur = files.rlim_max;
       ::setrlimit(RLIMIT_NOFILE, &files);
     }
+    if (rlimit size{}; options.most_bytes != 0 && ::getrlimit(RLIMIT_FSIZE, &size) == 0) {
+      size.rlim_cur = std::min<rlim_t>(size.rlim_cur, options.most_bytes);
+      ::setrlimit(RLIMIT_FSIZE, &size);
+    }
     run_recorder(*session, options.output, std::move(file), options.make_taker, ended->read,
                  report->write);
     session->remove();
@@ -152,6 +177,13 @@ Result<Recording> start(const Options& options, Output file) {
   ::close(ended->read);
   ::close(report->write);
   return Recording{std::move(*session), pid, *ended, *report};
+}
+
+/// Wakes the recorder, if it sleeps, to see what has changed.
+void ring(rt::SessionHeader& header) {
+  header.doorbell.fetch_add(1, std::memory_order_seq_cst);
+  if (header.sleeping.load(std::memory_order_seq_cst) == 0) return;
+  ::syscall(SYS_futex, &header.doorbell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 std::string scaled(std::uint64_t number) {
@@ -219,17 +251,22 @@ Ended record(const Options& options) {
     complain(fmt::format("cannot start the program: {}", system_text(errno)));
     return {.exit_code = 126};
   }
+  // Between the start of the program and the time when we know whom to pass them on to, one would
+  // end us alone, and nobody would be told what was found.
+  std::optional<HoldSignals> held(std::in_place);
   const pid_t pid = ::fork();
   if (pid < 0) {
     complain(fmt::format("cannot start the program: {}", system_text(errno)));
     return {.exit_code = 126};
   }
   if (pid == 0) {
+    held->release();
     become(options, recording ? recording->session.folder() : std::string(), failed->write,
            on_file_size);
   }
   program = pid;
   const ForwardSignals forwarding;
+  held.reset();
   ::close(failed->write);
   int error = 0;
   const bool started = ::read(failed->read, &error, sizeof(error)) <= 0;
@@ -239,6 +276,7 @@ Ended record(const Options& options) {
   program = 0;
   if (!recording) return result;
   ::close(recording->ended.write);
+  ring(recording->session.header());
   Summary summary;
   const ssize_t bytes = ::read(recording->report.read, &summary, sizeof(summary));
   if (bytes != static_cast<ssize_t>(sizeof(summary))) {

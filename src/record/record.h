@@ -18,6 +18,8 @@ struct Options {
   std::uint64_t buffer = 512u << 10;  // bytes for each thread; a power of two
   rt::Order order = rt::Order::kFeasible;
   bool quiet = false;
+  /// A process's trace ends where it would become larger, and the process goes on; 0: no limit.
+  std::uint64_t most_bytes = 0;
   std::optional<std::uint64_t> noise;  // its seed (runtime/noise.h); none: no noise
   /// Takes the words instead of a trace; empty: none. Then `output` is what it writes.
   MakeTaker make_taker;

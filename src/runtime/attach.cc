@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "event/unit.h"
 #include "runtime/filter.h"
@@ -18,8 +19,6 @@
 #include "runtime/sys.h"
 #include "runtime/text.h"
 #include "runtime/thread.h"
-
-extern "C" char** environ;
 
 namespace syndrome::rt {
 
@@ -66,7 +65,7 @@ struct Unit {
 
 void write_unit(const Unit& unit) {
   const auto* const header = static_cast<const unit::Header*>(unit.address);
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(unit.address);
+  const auto address = reinterpret_cast<std::uintptr_t>(unit.address);
   const Piece pieces[] = {{&address, sizeof(address)}, {unit.address, header->bytes}};
   meta(wire::Meta::kUnit, pieces, 2);
   // In pieces, so that a table of any length needs no memory.

@@ -5,6 +5,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow_cells.h"
+#include "runtime/follow_pages.h"
 #include "runtime/follower.h"
 #include "runtime/sys.h"
 
@@ -39,7 +40,7 @@ void push(Follower& self, const unit::Function* function, std::uint32_t call) {
   if ((flags & unit::kLiveBlock) == 0) return;
   tell_frames(self);
   told(self);
-  if ((flags & unit::kLiveAtomic) != 0 && self.blocks++ == 0) {
+  if ((flags & unit::kLiveAtomic) != 0 && self.blocks++ == 0 && self.scopes == 0) {
     self.thread.begin_block(true, slots_in_use());
     set_begin(self);
   }
@@ -52,7 +53,7 @@ void pop(Follower& self) {
   append(wire::control(wire::Control::kExit, reinterpret_cast<std::uintptr_t>(frame.function), 0));
   if ((frame.flags & unit::kLiveBlock) == 0) return;
   told(self);
-  if ((frame.flags & unit::kLiveAtomic) != 0 && --self.blocks == 0) {
+  if ((frame.flags & unit::kLiveAtomic) != 0 && --self.blocks == 0 && self.scopes == 0) {
     self.thread.end_block();
     set_begin(self);
   }
@@ -82,9 +83,13 @@ void take_access(Follower& self, Word word) {
         access.site = sites.base + number - 1;
         Host host{self, number};
         const Word address = wire::address_of(word);
+        // The probe did not ask it: the thread was alone then.
+        if (__syndrome_thread.filter == nullptr) filter_touch(address, access.write);
         if ((address & 7) + site.bytes <= 8) {
           host.word = true;
-          follow(host, access, address & ~Word{7}, ((1u << site.bytes) - 1u) << (address & 7));
+          if (!keep(self, access, {address, site.bytes})) {
+            follow(host, access, address & ~Word{7}, ((1u << site.bytes) - 1u) << (address & 7));
+          }
         } else {
           follow_bytes(host, access, address, site.bytes);
         }
@@ -113,27 +118,91 @@ void take(Follower& self, Word word) {
   }
 }
 
+/// What most words are: accesses of the function that runs to cells that follow_own() knows what to
+/// do with. The first word that is another one.
+[[nodiscard]] const Word* take_own(Follower& self, const Word* word, const Word* end) {
+  if (word == end || wire::is_control(*word)) return word;
+  if (self.depth == 0 || (self.lost_depth | self.wide | self.leaf) != 0) return word;
+  if (is_alone(self)) {
+    while (word < end && !wire::is_control(*word)) ++word;
+    return word;
+  }
+  if (pages_on) return take_paged(self, word, end);
+  if (__syndrome_thread.filter == nullptr) return word;
+  const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
+  Word index = ~Word{0};
+  Cell* cells = nullptr;
+  for (; word < end; ++word) {
+    if (wire::is_control(*word)) break;
+    const std::uint32_t number = wire::top_of(*word) - 1;
+    if (number >= sites.count) break;
+    const unit::Site& site = sites.first[number];
+    const Word address = wire::address_of(*word);
+    const Word from = address & 7;
+    if (site.kind > unit::SiteKind::kReadWrite || from + site.bytes > 8) break;
+    if (address >> kChunkBits != index) {
+      index = address >> kChunkBits;
+      Chunk* const chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
+      if (chunk == nullptr) break;
+      cells = chunk->cells;
+    }
+    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
+    if (!follow_own(self.mine, cells[(address >> 3) % kChunkCells], bytes,
+                    site.kind != unit::SiteKind::kRead, sites.base + number)) {
+      break;
+    }
+  }
+  return word;
+}
+
+/// Of accesses at regular distances, how many follow_own() knew what to do with.
+template <bool kWrite>
+[[nodiscard]] [[gnu::noinline]] std::uint64_t follow_strides(const Mine& mine, Word address,
+                                                             std::int64_t stride,
+                                                             std::uint64_t count, Word mask,
+                                                             std::uint32_t site) {
+  for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
+    const Word at = address & wire::kAddressMask;
+    Chunk* const chunk = __atomic_load_n(&chunks[at >> kChunkBits], __ATOMIC_ACQUIRE);
+    if (chunk == nullptr || !follow_own_as<kWrite>(mine, chunk->cells[(at >> 3) % kChunkCells],
+                                                   mask << (at & 7), site)) {
+      return k;
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 bool make_followers() {
   reset_order();
   reset_units();
   last_settler.store(0, std::memory_order_relaxed);
+  make_pages();
   return make_shadow();
 }
 
 bool start_following(std::uint32_t slot) {
   Follower* const self = begin_order(slot);
-  if (self == nullptr) return false;
+  if (self == nullptr) {
+    never_alone();
+    return false;
+  }
   self->units = 0;
   self->handlers = self->depth = self->told_depth = self->lost_depth = 0;
+  self->settled = 0;
+  self->load_settled = ~0u;
+  self->again = false;
   self->blocks = self->scopes = self->wide = self->leaf = self->round = 0;
   self->cell = nullptr;
   self->clock = nullptr;
+  tls.keeps_key = false;
   const sieve::Checked what = process.session->checked;
   self->thread.only_atomicity = what == sieve::Checked::kAtomicity;
   self->locks = what != sieve::Checked::kDeterminism;
   self->mine.set(self->thread);
+  self->mine.past = past_of(slot) << sieve::kPositionShift;
+  begin_log(*self);
   self->its_thread = &tls;
   self->its_window = &__syndrome_thread;
   self->now = {};
@@ -148,6 +217,7 @@ bool start_following(std::uint32_t slot) {
 
 void stop_following() {
   if (tls.follower == nullptr) return;
+  end_log(*tls.follower);
   end_order(*tls.follower);
   tls.follower = nullptr;
 }
@@ -160,11 +230,14 @@ void settle() {
     --tls.busy;
     return;
   }
+  ++self->settled;
   Word* const end = __syndrome_thread.cursor;
-  for (const Word* word = self->done; word < end; ++word) {
-    take(*self, *word);
-    // Recording may have ended.
-    if (tls.follower == nullptr) break;
+  const Word* word = self->done;
+  // Recording may have ended.
+  while (tls.follower != nullptr) {
+    word = take_own(*self, word, end);
+    if (word >= end) break;
+    take(*self, *word++);
   }
   self->done = end;
   --tls.busy;
@@ -175,6 +248,36 @@ void settle_line() {
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   self->done = __syndrome_thread.cursor = self->lines[self->handlers];
+  // Who is alone asks nobody what is known, nor who has its pages for itself.
+  const bool asks = wants_filter(*self) && !is_alone(*self);
+  if (asks == (__syndrome_thread.filter != nullptr)) return;
+  if (!asks) {
+    __syndrome_thread.filter = nullptr;
+  } else {
+    start_filter();
+  }
+}
+
+void settle_atomic() {
+  Follower* const self = tls.follower;
+  if (self == nullptr) return;
+  self->again = self->settled == self->load_settled;
+  const Word* const end = __syndrome_thread.cursor;
+  for (const Word* word = self->done; word < end && self->again; ++word) {
+    self->again = wire::is_control(*word);
+  }
+  settle_line();
+}
+
+bool loads_again() {
+  const Follower& self = *tls.follower;
+  return self.again && self.thread.position == self.load_position;
+}
+
+void loaded() {
+  Follower& self = *tls.follower;
+  self.load_settled = self.settled;
+  self.load_position = self.thread.position;
 }
 
 namespace {
@@ -235,7 +338,7 @@ void follow_range(const void* address, std::size_t length, bool write, std::uint
                   bool site_is_call) {
   settle();
   Follower* const self = tls.follower;
-  if (self == nullptr) return;
+  if (self == nullptr || is_alone(*self)) return;
   ++tls.busy;
   Access access;
   access.write = write;
@@ -264,7 +367,7 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
                 std::uint32_t rest) {
   settle();
   Follower* const self = tls.follower;
-  if (self == nullptr || self->depth == 0 || self->lost_depth != 0) return;
+  if (self == nullptr || self->depth == 0 || self->lost_depth != 0 || is_alone(*self)) return;
   ++tls.busy;
   const Follower::Sites& sites = sites_of_function(*self, self->frames[self->depth - 1].function);
   for (std::uint32_t i = 0; i < run.sites && tls.follower != nullptr; ++i) {
@@ -278,6 +381,14 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
     const std::uint64_t count = rounds + (i < rest ? 1 : 0);
     Host host{*self, number};
     Word address = reinterpret_cast<std::uintptr_t>(first[i]);
+    KnownRun& known =
+        self->runs[((address ^ (Word{access.site} << 48)) * 0x9E3779B97F4A7C15u) >> (64 - 10)];
+    const Word intrusion = last_intrusion.load(std::memory_order_relaxed);
+    if (known.address == address && known.count == count && known.site == access.site &&
+        known.key == __syndrome_thread.key && known.intrusion == intrusion) {
+      continue;
+    }
+    known = {address, count, access.site, __syndrome_thread.key, intrusion};
     const auto step = static_cast<std::uint64_t>(stride < 0 ? -stride : stride);
     if (count != 0 && step <= site.bytes) {
       // One after another: as one piece, so that a granule is looked at once.
@@ -292,8 +403,22 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
     if (aligned) {
       host.word = true;
       const unsigned mask = (1u << bytes) - 1u;
-      for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
-        follow(host, access, address & wire::kAddressMask & ~Word{7}, mask << (address & 7));
+      for (std::uint64_t rest_of = count; rest_of != 0;) {
+        const Strides these = keep_strides(*self, access, address, stride, rest_of, bytes);
+        rest_of -= these.count;
+        if (these.kept) address += these.count * static_cast<std::uint64_t>(stride);
+        for (std::uint64_t left = these.kept ? 0 : these.count; left != 0;) {
+          const std::uint64_t done =
+              access.write
+                  ? follow_strides<true>(self->mine, address, stride, left, mask, access.site)
+                  : follow_strides<false>(self->mine, address, stride, left, mask, access.site);
+          left -= done;
+          address += done * static_cast<std::uint64_t>(stride);
+          if (left == 0) break;
+          follow(host, access, address & wire::kAddressMask & ~Word{7}, mask << (address & 7));
+          --left;
+          address += static_cast<std::uint64_t>(stride);
+        }
       }
       continue;
     }
@@ -337,6 +462,7 @@ bool enter_handler() {
   settle();
   if (tls.follower == nullptr) return false;
   ++self.handlers;
+  self.again = false;
   self.done = __syndrome_thread.cursor = self.lines[self.handlers];
   return true;
 }
@@ -346,6 +472,7 @@ void leave_handler(wire::Word* cursor) {
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   if (self->handlers != 0) --self->handlers;
+  self->again = false;
   // What was there has been settled.
   self->done = __syndrome_thread.cursor = cursor;
 }
@@ -354,7 +481,9 @@ void drop_handlers() {
   Follower& self = *tls.follower;
   self.handlers = 0;
   if (self.cell != nullptr) unlock_cell(*self.cell);
-  if (self.clock != nullptr) unlock_clock(*self.clock);
+  if (self.clock != nullptr && self.clock->lock.load(std::memory_order_relaxed) == tls.tid) {
+    unlock_clock(*self.clock);
+  }
   self.cell = nullptr;
   self.clock = nullptr;
   start_filter();

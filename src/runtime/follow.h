@@ -40,6 +40,12 @@ void stop_following();
 void settle();
 /// The same, at the end of the line.
 void settle_line();
+/// The same, before an atomic.
+void settle_atomic();
+/// Behind settle_atomic(): whether the thread has done nothing since loaded() but enter and leave
+/// functions that are no blocks. A loop that waits does that, and its loads tell the same.
+[[nodiscard]] bool loads_again();
+void loaded();
 
 // What the runtime knows itself; all of them settle first.
 
@@ -52,6 +58,9 @@ void follow_word(wire::Word word);
 void follow_locals(const void* address, std::size_t bytes);
 void follow_frame(std::uint64_t mark);
 void follow_resume(std::uint64_t mark);
+/// An atomic, while nobody else performs one on the same shard, and before its record. `what` is as
+/// in __syndrome_atomic_end.
+void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what);
 /// Around the record of a kSync.
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site);
 void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);

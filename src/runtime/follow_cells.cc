@@ -2,13 +2,18 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/follow_pages.h"
 
 namespace syndrome::rt {
+
+std::atomic<Word> last_intrusion{0};
+
 namespace {
 
 void update(Host& host, Cell* cell, const Access& access) {
   if (cell == nullptr) {
     // There is no memory to follow this granule: all its accesses are told.
+    host.self.thread.after_unknown = true;
     sieve::each_run(access.bytes, [&](unsigned from, unsigned count) {
       if (!access.atomic) host.now(access, from, count);
     });
@@ -70,13 +75,13 @@ bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write, std::
   unsigned empty = 4;
   Word left[4];
   for (unsigned i = 0; i < 4; ++i) {
-    const Word entry = i == 1 ? entries[i] & ~flags : entries[i];
+    Word entry = i == 1 ? entries[i] & ~flags : entries[i];
     left[i] = 0;
+    if (!own_or_past(mine, cell, entry)) return false;
     if ((entry & Entry::kBytes) == 0) {
       empty = i;
       continue;
     }
-    if (((entry ^ mine.who) & Mine::kWho) != 0 || entry < mine.first) return false;
     const Word has = write ? entry >> 8 : entry | (entry >> 8);
     if (entry >= mine.since && (bytes & ~has) == 0) return true;
     left[i] = (entry & superfluous) == 0 ? entry : entry & ~(superfluous | Entry::kTold);
@@ -102,18 +107,34 @@ bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write, std::
   const Word second = (left[2] | left[3]) == 0 ? flags & ~Entry::kMore : flags;
   cell.b = left[1] | second;
   std::uint32_t* const sites[4] = {&cell.site_a, &cell.site_b, &more.site_a, &more.site_b};
-  *sites[empty] = site;
+  *sites[empty] = empty == 1 ? site | cell.stirred() : site;
   __atomic_store_n(&cell.a, left[0], __ATOMIC_RELEASE);
   return true;
 }
 
-void follow_bytes(Host& host, Access& access, Word address, Word bytes) {
-  const Word end = address + bytes;
-  host.word = (address & 7) + bytes <= 8;
+namespace {
+
+void follow_in_cells(Host& host, Access& access, Word address, Word end) {
   while (address < end) {
     const Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
     follow(host, access, address & ~Word{7}, ((1u << (next - address)) - 1u) << (address & 7));
     address = next;
+  }
+}
+
+}  // namespace
+
+void follow_bytes(Host& host, Access& access, Word address, Word bytes) {
+  const Word end = address + bytes;
+  host.word = (address & 7) + bytes <= 8;
+  if (!pages_on) return follow_in_cells(host, access, address, end);
+  while (address < end) {
+    const Word page = ((address >> pages::kShift) + 1) << pages::kShift;
+    const Word stop = page < end ? page : end;
+    if (!keep(host.self, access, {address, stop - address})) {
+      follow_in_cells(host, access, address, stop);
+    }
+    address = stop;
   }
 }
 
@@ -123,6 +144,7 @@ void follow_atomic(Host& host, Access& access, Word address, Word bytes) {
     const Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
     access.granule = address & ~Word{7};
     access.bytes = ((1u << (next - address)) - 1u) << (address & 7);
+    share(host.self, address);
     update(host, cell_at(address), access);
     address = next;
   }
@@ -140,16 +162,22 @@ void renew(Follower& self, Word address, Word bytes) {
     }
     const Word page = ((address >> 12) + 1) << 12;
     const Word stop = page < end ? page : end;
+    Word& word = page_of(*chunk, address);
+    renew_page(self, word, address, stop - address);
+    const bool whole = stop - address == 4096;
     std::uint8_t& dirty = chunk->dirty[(address >> 12) % kChunkPages];
     if (__atomic_load_n(&dirty, __ATOMIC_RELAXED) == 0) {
       address = stop;
+      if (whole) renewed_page(word);
       continue;
     }
-    if (stop - address == 4096) __atomic_store_n(&dirty, 0, __ATOMIC_RELAXED);
+    if (whole) __atomic_store_n(&dirty, 0, __ATOMIC_RELAXED);
     while (address < stop) {
       const Word next = (address | 7) + 1 < stop ? (address | 7) + 1 : stop;
       Cell& cell = *cell_at(address);
       if ((cell.a | cell.b) != 0) {
+        filter_forget(address);
+        intrude(self);
         lock_cell(cell);
         if ((cell.b & Entry::kSync) != 0) {
           for (Word object = address; object < next; ++object) forget_clock(object);
@@ -164,6 +192,7 @@ void renew(Follower& self, Word address, Word bytes) {
       }
       address = next;
     }
+    if (whole) renewed_page(word);
   }
 }
 

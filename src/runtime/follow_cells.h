@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "event/sieve_update.h"
 #include "runtime/follower.h"
 
 namespace syndrome::rt {
@@ -32,6 +33,8 @@ struct Host {
     self.free_nodes = at;
   }
   [[nodiscard]] static Word horizon(std::uint32_t slot) { return horizon_of(slot); }
+  void intrude() const { rt::intrude(self); }
+  [[nodiscard]] static Word past(std::uint32_t slot) { return past_of(slot); }
   [[nodiscard]] static Word begin_of(std::uint32_t slot) { return rt::begin_of(slot); }
 
   void late(Entry entry, Word granule, unsigned from, unsigned count, bool write,
@@ -84,50 +87,93 @@ void follow_bytes(Host& host, Access& access, Word address, Word bytes);
 /// Those bytes are another variable from here on.
 void renew(Follower& self, Word address, Word bytes);
 
-/// An access to a cell that has only what its own thread did: most of them. False: it is another
-/// one, and nothing has changed.
+/// An entry that is the thread's own stays, one that is past becomes 0. False: it is another one.
+[[nodiscard]] [[gnu::always_inline]] inline bool own_or_past(const Mine& mine, const Cell& cell,
+                                                             Word& entry) {
+  if (((entry ^ mine.who) & (Mine::kWho | Entry::kMore)) == 0 && entry >= mine.first) {
+    if (entry < mine.past && cell.stirred() == 0) entry = 0;
+    return true;
+  }
+  if (entry == 0) return true;
+  constexpr Word kSpecial = Entry::kAtomic | Entry::kLock | Entry::kMore;
+  if ((entry & kSpecial) != 0 || cell.stirred() != 0) return false;
+  const Entry other{entry};
+  if (other.position() >= past_of(other.slot())) return false;
+  entry = 0;
+  return true;
+}
+
+/// An access to a cell that has only what its own thread did, and what is past: most of them.
+/// False: it is another one, and nothing has changed.
 [[nodiscard]] bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write,
                                    std::uint32_t site);
-[[nodiscard]] [[gnu::always_inline]] inline bool follow_own(const Mine& mine, Cell& cell,
-                                                            Word bytes, bool write,
-                                                            std::uint32_t site) {
-  Word a = __atomic_load_n(&cell.a, __ATOMIC_RELAXED);
-  const Word b = __atomic_load_n(&cell.b, __ATOMIC_RELAXED);
+template <bool kWrite>
+[[nodiscard]] [[gnu::always_inline]] inline bool follow_own_as(const Mine& mine, Cell& cell,
+                                                               Word bytes, std::uint32_t site) {
+  const Word was_a = __atomic_load_n(&cell.a, __ATOMIC_RELAXED);
+  const Word was_b = __atomic_load_n(&cell.b, __ATOMIC_RELAXED);
   static_assert(Entry::kLock == Entry::kSync);
-  if (((a ^ mine.who) & Mine::kWho) != 0 || a < mine.first) return false;
-  if (b != 0 && (((b ^ mine.who) & (Mine::kWho | Entry::kMore)) != 0 || b < mine.first)) {
-    return (b & Entry::kMore) != 0 && follow_own_four(mine, cell, bytes, write, site);
+  constexpr Word kAccessed = kWrite ? 0xff00 : 0xff;
+  const Word accessed = kWrite ? bytes << 8 : bytes;
+  // Of an entry, what this access makes superfluous; and what makes this one superfluous.
+  const Word superfluous = kWrite ? (bytes << 8) | bytes : bytes;
+  const auto covers = [&](Word entry) {
+    const Word has = kWrite ? entry >> 8 : entry | (entry >> 8);
+    return entry >= mine.since && (bytes & ~has) == 0;
+  };
+  if (was_a == 0) return false;
+  Word a = was_a;
+  if (!own_or_past(mine, cell, a)) return false;
+  Word b = was_b;
+  if (b != 0 && !own_or_past(mine, cell, b)) {
+    return (b & Entry::kMore) != 0 && follow_own_four(mine, cell, bytes, kWrite, site);
   }
-  const Word a_has = write ? a >> 8 : a | (a >> 8);
-  if (a >= mine.since && (bytes & ~a_has) == 0) return true;
-  const Word b_has = write ? b >> 8 : b | (b >> 8);
-  if (b >= mine.since && (bytes & ~b_has) == 0) return true;
+  if (covers(a) || covers(b)) return true;
+  Word expected = was_a;
+  // The same access to a neighbour.
+  if (((a ^ mine.fresh) & ~kAccessed) == 0 && cell.site_a == site && (b & superfluous) == 0 &&
+      b == was_b) {
+    if (!__atomic_compare_exchange_n(&cell.a, &expected, a | accessed, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED)) {
+      return false;
+    }
+    // Someone may have been there in between, and left no trace in a.
+    return __atomic_load_n(&cell.b, __ATOMIC_RELAXED) == was_b;
+  }
   // What this one leaves of the two, and where there is room for it.
-  const Word superfluous = (write ? bytes << 8 : 0) | bytes;
-  const Word rest_a = a & ~superfluous;
-  const Word rest_b = b & ~superfluous;
-  const bool in_a = (rest_a & Entry::kBytes) == 0;
-  if (!in_a && (rest_b & Entry::kBytes) != 0) return false;
-  if (!__atomic_compare_exchange_n(&cell.a, &a, a | Entry::kLock, false, __ATOMIC_ACQUIRE,
-                                   __ATOMIC_RELAXED)) {
+  const auto rest = [&](Word entry) {
+    const Word left = entry & ~superfluous;
+    if (left == entry) return entry;
+    return (left & Entry::kBytes) == 0 ? 0 : left & ~Entry::kTold;
+  };
+  a = rest(a);
+  b = rest(b);
+  if (a != 0 && b != 0) return false;
+  if (!__atomic_compare_exchange_n(&cell.a, &expected, was_a | Entry::kLock, false,
+                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return false;
   }
-  if (cell.b != b) {
+  if (cell.b != was_b) {
     unlock_cell(cell);
     return false;
   }
-  const Word entry = mine.fresh | (write ? bytes << 8 : bytes);
-  constexpr Word kTold = Entry::kTold;
-  if (in_a) {
-    cell.b = rest_b == b ? b : ((rest_b & Entry::kBytes) == 0 ? 0 : rest_b & ~kTold);
+  const Word entry = mine.fresh | accessed;
+  if (a == 0) {
+    if (b != was_b) cell.b = b;
     cell.site_a = site;
-    __atomic_store_n(&cell.a, entry, __ATOMIC_RELEASE);
-    return true;
+    a = entry;
+  } else {
+    cell.b = entry;
+    cell.site_b = site | cell.stirred();
   }
-  cell.b = entry;
-  cell.site_b = site;
-  __atomic_store_n(&cell.a, rest_a == a ? a : rest_a & ~kTold, __ATOMIC_RELEASE);
+  __atomic_store_n(&cell.a, a, __ATOMIC_RELEASE);
   return true;
+}
+[[nodiscard]] [[gnu::always_inline]] inline bool follow_own(const Mine& mine, Cell& cell,
+                                                            Word bytes, bool write,
+                                                            std::uint32_t site) {
+  return write ? follow_own_as<true>(mine, cell, bytes, site)
+               : follow_own_as<false>(mine, cell, bytes, site);
 }
 
 [[gnu::always_inline]] inline void follow(Host& host, Access& access, Word granule,

@@ -3,15 +3,21 @@
 // State, and who may touch it:
 //   begins, positions, alive     of a slot: its thread; others only look
 //   horizons                     under horizon_lock; anyone looks
+//   past                         see sieve::Past
 
 #include <sys/mman.h>
 
+#include "runtime/filter.h"
 #include "runtime/follow.h"
 #include "runtime/follow_cells.h"
+#include "runtime/follow_pages.h"
 #include "runtime/follower.h"
 #include "runtime/sys.h"
 
 namespace syndrome::rt {
+
+sieve::Past past;
+
 namespace {
 
 std::atomic<Follower*> followers[sieve::kSlots];
@@ -20,8 +26,11 @@ std::atomic<Word> begins[sieve::kSlots];  // of the blocks that are open
 std::atomic<std::uint32_t> slot_count{0};
 sieve::Horizon horizons;  // under horizon_lock, but to be looked at
 std::atomic<std::uint32_t> horizon_lock{0};
+std::atomic<std::uint32_t> past_lock{0};  // who advances all slots
 std::atomic<bool> alive[sieve::kSlots];
 std::atomic<std::int32_t> unborn{0};  // threads that were forked and have not begun
+std::atomic<std::int32_t> living{0};  // that follow
+std::atomic<bool> forked{false};      // ever
 
 /// Now and then: it only saves room in cells.
 void look_around() {
@@ -52,29 +61,104 @@ void give_clock(Follower& self) {
   self.clock = nullptr;
 }
 
+/// What the thread does up to `position` comes before whatever others do here later.
+void leave_mark(const Follower& self, SyncClock& clock, Word position) {
+  const std::uint32_t slot = self.thread.slot;
+  if (slot < sieve::kKnown) clock.met.at[slot] = position;
+}
+void read_marks(Follower& self, const SyncClock& clock) {
+  self.thread.comes_after(clock.met, slot_count.load(std::memory_order_relaxed));
+}
+
 /// What those who come behind know.
 void release(Follower& self, Word object, bool in_memory) {
   SyncClock& clock = take_clock(self, object, in_memory);
   self.thread.publish(clock.rounds.clocks[0], slot_count.load(std::memory_order_relaxed));
+  leave_mark(self, clock, self.thread.position);
   give_clock(self);
 }
 void acquire(Follower& self, Word object, bool in_memory) {
   SyncClock& clock = take_clock(self, object, in_memory);
   self.thread.known.join(clock.rounds.clocks[0], slot_count.load(std::memory_order_relaxed));
+  read_marks(self, clock);
   give_clock(self);
+}
+
+/// An operation that comes before and after others of its object, in an order that is not known
+/// here: a mark before it, which those that come later see; and theirs are read behind it.
+[[nodiscard]] bool meets(wire::Sync kind) {
+  using wire::Sync;
+  switch (kind) {
+    case Sync::kPost:
+    case Sync::kWait:
+    case Sync::kCondWait:
+    case Sync::kCondSignal:
+    case Sync::kCondBroadcast:
+    case Sync::kAtomicLoad:
+    case Sync::kAtomicStore:
+    case Sync::kAtomicRmw:
+    case Sync::kHappensBefore:
+    case Sync::kHappensAfter: return true;
+    default: return false;
+  }
+}
+/// Atomics of different sizes meet.
+[[nodiscard]] Word place_of(Word object) {
+  return (object >> 4) | (Word{1} << 60);
+}
+
+/// What is past may be more by now.
+void raise_past(Follower& self) {
+  const sieve::Thread& thread = self.thread;
+  if (!thread.only_atomicity || thread.after_unknown) return;
+  const std::uint32_t slots = slot_count.load(std::memory_order_relaxed);
+  past.set_limit(thread.slot, thread.limit());
+  if (past.advance(thread.slot, thread.before, slots)) {
+    self.mine.past = past.of(thread.slot) << sieve::kPositionShift;
+    return;
+  }
+  constexpr std::uint32_t kPatience = 32;
+  if (++self.held_back % kPatience != 0) return;
+  if (past_lock.exchange(1, std::memory_order_acquire) != 0) return;
+  past.advance_all(slots, [](std::uint32_t slot) -> const sieve::Known& {
+    return followers[slot].load(std::memory_order_acquire)->thread.before;
+  });
+  past_lock.store(0, std::memory_order_release);
 }
 
 }  // namespace
 
+void pass(Follower& self) {
+  raise_past(self);
+  passed(self);
+}
 void set_begin(Follower& self) {
+  pass(self);
   self.mine.set(self.thread);
+  tls.keeps_key = false;
+  new_segment();
+  tls.keeps_key = self.thread.whole;
   begins[self.thread.slot].store(self.thread.begin, std::memory_order_relaxed);
+}
+Follower* follower_at(std::uint32_t slot) {
+  return followers[slot].load(std::memory_order_acquire);
 }
 Word begin_of(std::uint32_t slot) {
   return begins[slot].load(std::memory_order_relaxed);
 }
 Word horizon_of(std::uint32_t slot) {
   return horizons.of(slot);
+}
+bool is_alone(const Follower& self) {
+  if (self.thread.begin != 0 || living.load(std::memory_order_acquire) != 1 ||
+      unborn.load(std::memory_order_acquire) != 0) {
+    return false;
+  }
+  // What is ordered by nothing but being over may still race.
+  return self.thread.only_atomicity || (self.locks && !forked.load(std::memory_order_relaxed));
+}
+void never_alone() {
+  unborn.fetch_add(1, std::memory_order_acq_rel);
 }
 std::uint32_t slots_in_use() {
   return slot_count.load(std::memory_order_acquire);
@@ -100,7 +184,11 @@ void reset_order() {
   }
   slot_count.store(0, std::memory_order_relaxed);
   unborn.store(0, std::memory_order_relaxed);
+  living.store(0, std::memory_order_relaxed);
+  forked.store(false, std::memory_order_relaxed);
   horizons.clear();
+  past.clear();
+  past_lock.store(0, std::memory_order_relaxed);
   horizon_lock.store(0, std::memory_order_relaxed);
 }
 
@@ -117,8 +205,14 @@ Follower* begin_order(std::uint32_t slot) {
   while (count <= slot && !slot_count.compare_exchange_weak(count, slot + 1)) {
   }
   begins[slot].store(0, std::memory_order_relaxed);
+  living.fetch_add(1, std::memory_order_acq_rel);
   sieve::Thread& thread = follower->thread;
+  const sieve::Known before = thread.before;
+  const bool after_unknown = thread.after_unknown;
   thread = {};
+  thread.before = before;
+  thread.after_unknown = after_unknown;
+  follower->held_back = 0;
   thread.slot = slot;
   thread.first = thread.position = thread.since = positions[slot];
   return follower;
@@ -127,8 +221,29 @@ Follower* begin_order(std::uint32_t slot) {
 void end_order(Follower& self) {
   const std::uint32_t slot = self.thread.slot;
   alive[slot].store(false, std::memory_order_release);
+  living.fetch_sub(1, std::memory_order_acq_rel);
   positions[slot] = self.thread.position;
   begins[slot].store(0, std::memory_order_relaxed);
+}
+
+void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what) {
+  Follower* const self = tls.follower;
+  if (self == nullptr || !self->locks || object > wire::kAddressMask) return;
+  const int order = static_cast<int>(what >> 16) & 0xff;
+  const bool store = kind == wire::Sync::kAtomicStore;
+  const bool acquires = !store && order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE;
+  const bool releases = kind != wire::Sync::kAtomicLoad && order >= __ATOMIC_RELEASE;
+  if (!acquires && !releases && !store) return;
+  ++tls.busy;
+  const std::uint32_t slots = slot_count.load(std::memory_order_relaxed);
+  SyncClock& clock = take_clock(*self, object, true);
+  // Of another size, it is another object, as far as is known here.
+  const std::uint32_t bytes = (what >> 8) & 0xff;
+  if (clock.atomic_bytes != bytes) clock.atomic = {};
+  clock.atomic_bytes = bytes;
+  clock.atomic.perform(self->thread, store, acquires, releases, slots);
+  give_clock(*self);
+  --tls.busy;
 }
 
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site) {
@@ -137,6 +252,11 @@ void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std
   if (self == nullptr) return;
   ++tls.busy;
   tell_frames(*self);
+  if (self->thread.only_atomicity && meets(kind)) {
+    self->clock = &lock_place(place_of(object));
+    leave_mark(*self, *self->clock, self->thread.position + 1);
+    give_clock(*self);
+  }
   switch (kind) {
     case wire::Sync::kAlloc: renew(*self, object, operand); break;
     case wire::Sync::kDestroy: forget_clock(object); break;
@@ -170,6 +290,11 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
   if (kind == Sync::kAlloc || kind == Sync::kFree || kind == Sync::kDestroy) return;
   ++tls.busy;
   told(self);
+  if (self.thread.only_atomicity && meets(kind)) {
+    self.clock = &lock_place(place_of(object));
+    read_marks(self, *self.clock);
+    give_clock(self);
+  }
   const std::uint32_t slots = slot_count.load(std::memory_order_relaxed);
   switch (kind) {
     case Sync::kThreadStart:
@@ -185,8 +310,22 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
     case Sync::kThreadStop: release(self, key_of_thread(object), false); break;
     case Sync::kFork:
       unborn.fetch_add(1, std::memory_order_acq_rel);
+      forked.store(true, std::memory_order_relaxed);
+      if (__syndrome_thread.filter == nullptr) start_filter();
       release(self, key_of_thread(object), false);
       break;
+    case Sync::kAcquireShared: {
+      SyncClock& clock = take_clock(self, object, true);
+      read_marks(self, clock);
+      give_clock(self);
+      break;
+    }
+    case Sync::kReleaseShared: {
+      SyncClock& clock = take_clock(self, object, true);
+      leave_mark(self, clock, self.thread.position);
+      give_clock(self);
+      break;
+    }
     case Sync::kAcquire:
       if (self.locks) acquire(self, object, true);
       break;
@@ -199,6 +338,7 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
       SyncClock& clock = take_clock(self, object, true);
       self.round = clock.rounds.arrive(known, slots);
       self.round_life = clock.life;
+      leave_mark(self, clock, self.thread.position);
       give_clock(self);
       break;
     }
@@ -207,6 +347,7 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
       if (clock.life == self.round_life) {
         clock.rounds.leave(self.thread.known, self.round, slots);
       }
+      read_marks(self, clock);
       give_clock(self);
       look_around();
       break;
@@ -227,6 +368,7 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
       break;
     default: break;
   }
+  if (self.thread.begin == 0) pass(self);
   --tls.busy;
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "event/pages.h"
 #include "event/sieve.h"
 #include "event/unit.h"
 #include "event/wire.h"
@@ -34,19 +35,126 @@ struct Mine {
   Word first;
   Word since;
   Word fresh;
+  Word past;  // what is before is past (sieve::Past)
+  Word page;  // the word of a page that the thread has come to (event/pages.h)
 
   void set(const sieve::Thread& thread) {
     who = Entry::of(thread.slot, 0).bits;
     first = thread.first << sieve::kPositionShift;
     since = thread.since << sieve::kPositionShift;
     fresh = Entry::of(thread.slot, thread.position).bits;
+    page = pages::own(thread);
   }
+};
+
+/// What a thread did to bytes of one page, in its log (follow_pages.h).
+struct LogItem {
+  enum Kind : Word {
+    kRead = 0,
+    kWrite = 1,
+    kRenew = 2,  // they are another variable from here on
+    kPlace = 3,  // what follows is at this position
+  };
+  /// Accesses of `each` bytes, at distances of `step`, over that length; step 0: it is one access.
+  Word where;  // kind:2 step:15 address:47
+  Word what;   // each:16 length:16 site:32, or the position
+
+  static constexpr Word kMostStep = (Word{1} << 15) - 1;
+  [[nodiscard]] static constexpr Word place(Kind kind, Word address, Word step = 0) {
+    return (Word{kind} << 62) | (step << wire::kAddressBits) | address;
+  }
+  [[nodiscard]] static constexpr Word access(std::uint32_t site, Word length, Word each = 0) {
+    return (each << 48) | (length << 32) | site;
+  }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(where >> 62); }
+  [[nodiscard]] Word address() const { return where & wire::kAddressMask; }
+  [[nodiscard]] Word step() const { return (where >> wire::kAddressBits) & kMostStep; }
+  [[nodiscard]] Word length() const { return (what >> 32) & 0xffff; }
+  [[nodiscard]] Word each() const { return what >> 48; }
+  [[nodiscard]] std::uint32_t site() const { return static_cast<std::uint32_t>(what); }
+};
+/// Whether a thread asks the filter before it writes a word: decided now and then by what it does
+/// for some lines without asking.
+struct Sample {
+  static constexpr std::uint32_t kRecent = 256;
+  bool asks;
+  bool now;             // it is being found out
+  std::uint32_t lines;  // since it changed
+  // While it is found out, how many accesses were
+  std::uint32_t kept;       // items of the log
+  std::uint32_t passed_on;  // none: they went to cells
+  std::uint32_t again;      // among both, what the filter would have known
+  Word recent[kRecent];
+
+  void begin() {
+    *this = {};
+    now = true;
+  }
+  void see(Word address, bool write, Word since) {
+    const Word what = (address & ~Word{7}) ^ (since << 50) ^ since;
+    Word& known = recent[(address >> 3) % kRecent];
+    if (known == what || known == (what | 1)) {
+      if (write && known == what) {
+        known |= 1;
+      } else {
+        ++again;
+      }
+      return;
+    }
+    known = what | (write ? 1 : 0);
+  }
+  /// `flushed`: the items go to cells later.
+  void decide(bool flushed) {
+    // In nanoseconds, as measured: an access that the filter knows, one that it does not, what an
+    // item and a cell cost behind that, and to leave a trace in the filter without asking it.
+    constexpr std::uint64_t kKnown = 2;
+    constexpr std::uint64_t kUnknown = 6;
+    const std::uint64_t item = flushed ? 8 : 4;
+    constexpr std::uint64_t kCell = 12;
+    constexpr std::uint64_t kTouch = 4;
+    const std::uint64_t all = kept + passed_on;
+    if (all == 0) return;
+    const std::uint64_t follow = item * kept + kCell * passed_on;
+    const std::uint64_t unknown = all - again;
+    const std::uint64_t asking = kKnown * again + kUnknown * unknown + follow * unknown / all;
+    asks = asking < follow + kTouch * passed_on;
+  }
+};
+struct Log {
+  static constexpr Word kItems = 65536;  // 1 MiB
+  Word base;                             // how many items were thrown away
+  Word count;                            // that are there
+  Word position;                         // of the last of them; 0: there is none
+  bool off;                              // the thread cannot have one
+  bool flushed;                          // it was too short for what is not past
+  bool direct;                           // and so what follows goes to cells; it is empty
+  std::uint32_t lines;                   // since it was flushed
+  Sample sample;
+  LogItem items[kItems];
+
+  /// What was there is past, or in cells.
+  void empty() {
+    const Word gone = base + count;
+    __atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&base, gone, __ATOMIC_RELEASE);
+    position = 0;
+  }
+};
+
+/// What a loop accessed at one site, in the block that is open.
+struct KnownRun {
+  Word address;
+  std::uint64_t count;
+  std::uint32_t site;
+  Word key;        // of the filter
+  Word intrusion;  // the last one before it
 };
 
 struct Follower {
   static constexpr std::uint32_t kMaxDepth = 1u << 16;
   static constexpr std::uint32_t kMaxHandlers = 4;
   static constexpr std::uint32_t kKnownFunctions = 256;
+  static constexpr std::uint32_t kKnownRuns = 1u << 10;
 
   /// Of a function: its sites, and the number that the first of them has in the process.
   struct Sites {
@@ -69,16 +177,26 @@ struct Follower {
   std::uint32_t round;       // of the barrier that the thread waits at …
   std::uint32_t round_life;  // … and SyncClock::life then
   std::uint32_t free_nodes;  // a list
+  std::uint32_t held_back;   // how often others kept what it did from being past
   std::uint32_t units;       // that there were when `known` was begun
   bool locks;                // what locks order counts
+  // For loads_again().
+  bool again;
+  std::uint32_t settled;       // how often
+  std::uint32_t load_settled;  // the same, behind the last atomic load
+  Word load_position;          // of the thread then
   // For settle_for().
   Thread* its_thread;
   const ThreadWindow* its_window;
   // Held now: a handler that is left by longjmp may have come in between.
   Cell* cell;
-  SyncClock* clock;
+  SyncClock* clock;  // or about to be held
   sieve::Thread thread;
   Mine mine;
+  Word intrusions;      // of this slot
+  sieve::Thread owner;  // in whose place this one puts accesses into cells
+  Log log;
+  KnownRun runs[kKnownRuns];
   Sites now;  // of the function that ran last
   Sites known[kKnownFunctions];
   Frame frames[kMaxDepth];
@@ -120,6 +238,16 @@ void tell_frames(Follower& self);
 /// An event of the thread is in the ring.
 void told(Follower& self);
 
+// follow_cells.cc
+
+/// A different value whenever a thread came to where another one's accesses were. Who has not seen
+/// it change since it went through a loop, in the same block, knows the same loop.
+extern std::atomic<Word> last_intrusion;
+inline void intrude(Follower& self) {
+  last_intrusion.store((++self.intrusions << sieve::kSlotBits) | self.thread.slot,
+                       std::memory_order_relaxed);
+}
+
 // follow_order.cc
 
 /// For a process that begins.
@@ -130,9 +258,22 @@ void end_order(Follower& self);
 /// Its block has begun or ended.
 void set_begin(Follower& self);
 [[nodiscard]] Word begin_of(std::uint32_t slot);
+/// What the slot did at positions below is past (sieve::Past).
+extern sieve::Past past;
+[[nodiscard]] inline Word past_of(std::uint32_t slot) {
+  return past.of(slot);
+}
 /// All threads know of what the slot did at positions below.
 [[nodiscard]] Word horizon_of(std::uint32_t slot);
+/// Whether no other thread is there, and no block is open: nothing that the thread does can be part
+/// of anything that is still to come.
+[[nodiscard]] bool is_alone(const Follower& self);
+/// There are threads that do not follow.
+void never_alone();
 [[nodiscard]] std::uint32_t slots_in_use();
 [[nodiscard]] Follower* follower_of(std::uint32_t slot);  // null: it has no thread
+[[nodiscard]] Follower* follower_at(std::uint32_t slot);  // or of the slot's last thread
+/// Behind an event of the thread, and all that came before that is known.
+void pass(Follower& self);
 
 }  // namespace syndrome::rt

@@ -159,8 +159,11 @@ int syndrome_miss_quick(syndrome::wire::Word needs, syndrome::wire::Word word) {
 
 // The enter or exit of a function that is a block.
 int syndrome_block_quick(syndrome::wire::Word word) {
+  using namespace syndrome::rt;
   const int more = write_word(word);
-  syndrome::rt::new_segment();
+  // What the thread does from here on is filtered as what it belongs to.
+  settle();
+  new_segment();
   return more;
 }
 

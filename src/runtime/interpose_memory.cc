@@ -1,8 +1,8 @@
 // Memory: malloc and its relatives, mmap. What is allocated is new, whatever was there before.
 //
-// kAlloc comes after the real allocation, with the size that was asked for; kFree before the real
-// freeing. dlsym may allocate before the real malloc is known: it gets memory from `early`, which
-// is never given back.
+// kAlloc comes after the real allocation, kFree before the real freeing; both have all the bytes
+// that malloc_usable_size would tell, because programs ask it and use them. dlsym may allocate
+// before the real malloc is known: it gets memory from `early`, which is never given back.
 //
 // State, and who may touch it:
 //   early_used     anyone, by fetch_add
@@ -60,6 +60,12 @@ void* allocated(void* memory, std::size_t bytes) {
   return memory;
 }
 
+/// By malloc and its relatives.
+void* given(void* memory) {
+  if (memory == nullptr || !recording()) return memory;
+  return allocated(memory, real_malloc_usable_size(memory));
+}
+
 void freeing(void* memory) {
   if (memory != nullptr && recording()) {
     sync(Sync::kFree, number_of(memory), real_malloc_usable_size(memory));
@@ -83,7 +89,7 @@ void* reallocated(void* old, std::size_t bytes, Call call) {
   if (old != nullptr) sync(Sync::kFree, number_of(old), had);
   void* const now = call();
   if (now != nullptr) {
-    allocated(now, bytes);
+    given(now);
   } else if (old != nullptr && bytes != 0) {
     allocated(old, had);
   }
@@ -130,13 +136,13 @@ void check_allocator() {
 
 SYNDROME_INTERPOSE void* malloc(std::size_t bytes) noexcept {
   if (looking_up()) return early_allocation(bytes);
-  return allocated(real_malloc(bytes), bytes);
+  return given(real_malloc(bytes));
 }
 SYNDROME_INTERPOSE void* calloc(std::size_t count, std::size_t bytes) noexcept {
   std::size_t whole = 0;
   const bool overflow = __builtin_mul_overflow(count, bytes, &whole);
   if (looking_up()) return overflow ? nullptr : early_allocation(whole);
-  return allocated(real_calloc(count, bytes), whole);
+  return given(real_calloc(count, bytes));
 }
 SYNDROME_INTERPOSE void free(void* memory) noexcept {
   if (is_early(memory)) return;
@@ -157,22 +163,22 @@ SYNDROME_INTERPOSE void* reallocarray(void* old, std::size_t count, std::size_t 
   return nullptr;
 }
 SYNDROME_INTERPOSE void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  return allocated(real_memalign(alignment, bytes), bytes);
+  return given(real_memalign(alignment, bytes));
 }
 SYNDROME_INTERPOSE void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  return allocated(real_aligned_alloc(alignment, bytes), bytes);
+  return given(real_aligned_alloc(alignment, bytes));
 }
 SYNDROME_INTERPOSE int posix_memalign(void** memory, std::size_t alignment,
                                       std::size_t bytes) noexcept {
   const int result = real_posix_memalign(memory, alignment, bytes);
-  if (result == 0) allocated(*memory, bytes);
+  if (result == 0) given(*memory);
   return result;
 }
 SYNDROME_INTERPOSE void* valloc(std::size_t bytes) noexcept {
-  return allocated(real_valloc(bytes), bytes);
+  return given(real_valloc(bytes));
 }
 SYNDROME_INTERPOSE void* pvalloc(std::size_t bytes) noexcept {
-  return allocated(real_pvalloc(bytes), bytes);
+  return given(real_pvalloc(bytes));
 }
 // Of memory that dlsym was given, what is certainly there: nothing beyond what was asked for.
 SYNDROME_INTERPOSE std::size_t malloc_usable_size(void* memory) noexcept {

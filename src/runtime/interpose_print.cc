@@ -25,7 +25,7 @@ int printed(const char* to, int length, std::size_t room = SIZE_MAX) {
 }
 
 int printed_new(char** to, int length) {
-  if (length >= 0 && recording()) write_range(to, sizeof *to);
+  if (length >= 0 && recording()) write_range(static_cast<const void*>(to), sizeof *to);
   return length >= 0 ? printed(*to, length) : length;
 }
 

@@ -23,10 +23,9 @@ void record(wire::Sync kind, const void* object) {
   if (recording()) rt::sync(kind, number_of(object));
 }
 
-/// Where the thread's last word is, told or not.
-[[nodiscard]] const wire::Word* last_word() {
-  settle();
-  return following() ? __syndrome_thread.cursor : cursor();
+/// Whether nothing has happened in the thread since its last atomic load.
+[[nodiscard]] bool nothing_since_load() {
+  return following() ? loads_again() : tls.last_load == cursor();
 }
 
 /// Labels are string literals: their addresses stand for them. A collision costs another string.
@@ -61,7 +60,7 @@ PROBE void __syndrome_atomic_begin(const void* address) {
   release_exact();
   noise();
   // What the thread did before must be seen before the atomic is.
-  settle();
+  settle_atomic();
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
   // Held already: a signal handler came between begin and end of the same shard.
   tls.held = lock_shard(shard) ? static_cast<std::uint32_t>(shard + 1) : ~0u;
@@ -70,22 +69,29 @@ PROBE void __syndrome_atomic_begin(const void* address) {
 PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::uint32_t what) {
   const std::uint32_t held = tls.held;
   if (held == 0) return;
-  tls.held = 0;
   const auto kind = static_cast<wire::Sync>(what & 0xff);
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
   // A loop that waits for a change reads the same again and again: once is enough when nothing has
   // happened in this thread or to this shard since.
-  const bool same = kind == wire::Sync::kAtomicLoad && tls.last_load == last_word() &&
-                    tls.last_load_address == number_of(address) &&
+  const bool same = kind == wire::Sync::kAtomicLoad && nothing_since_load() &&
+                    tls.last_load_address == number_of(address) && tls.last_load_what == what &&
                     tls.last_load_version == shards[shard].version.load(std::memory_order_relaxed);
   const std::uint64_t version = same ? 0 : next_version(shard);
+  if (!same && following()) order_by_atomic(kind, number_of(address), what);
+  // In this order: who leaves a handler by longjmp in between gives back what is held.
   if (held != ~0u) unlock_shard(shard);
-  if (same) return noise();
+  tls.held = 0;
+  if (same) {
+    if (following()) loaded();
+    return noise();
+  }
   filter_touch(number_of(address) & ~std::uintptr_t{7}, kind != wire::Sync::kAtomicLoad);
   sync_at(kind, number_of(address), version, what >> 8, site);
-  tls.last_load = last_word();
+  tls.last_load = following() ? nullptr : cursor();
+  if (following()) loaded();
   tls.last_load_address = number_of(address);
   tls.last_load_version = version;
+  tls.last_load_what = what;
   noise();
 }
 

@@ -92,8 +92,8 @@ RingHeader* wait_for_ring(std::uint32_t count) {
     }
     return false;
   };
-  // Half a second: long for a recorder that lives, and bearable with one that does not.
-  for (int i = 0; i < 500; ++i) {
+  // Two seconds: long for a recorder that lives, and bearable with one that does not.
+  for (int i = 0; i < 2000; ++i) {
     if (RingHeader* const ring = free_ring(count); ring != nullptr) return ring;
     if (!finished() || process.session->stop.load(std::memory_order_relaxed) != 0) break;
     const timespec pause{0, 1'000'000};

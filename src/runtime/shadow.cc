@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "event/wire.h"
+#include "runtime/follower.h"
 #include "runtime/sys.h"
 
 namespace syndrome::rt {
@@ -33,8 +34,13 @@ void empty(void* mapped, std::size_t bytes) {
   return clocks[(object * 0x9E3779B97F4A7C15u) >> (64 - 12)];
 }
 
+/// Before it has the lock, the thread notes that it may have: a handler may never return here.
 void lock(SyncClock& clock) {
-  while (clock.lock.exchange(1, std::memory_order_acquire) != 0) sys::yield();
+  if (tls.follower != nullptr) tls.follower->clock = &clock;
+  for (std::uint32_t nobody = 0;
+       !clock.lock.compare_exchange_weak(nobody, tls.tid, std::memory_order_acquire); nobody = 0) {
+    sys::yield();
+  }
 }
 
 }  // namespace
@@ -46,8 +52,8 @@ bool make_shadow() {
       if ((i * sizeof(Chunk*)) % 4096 == 0) {
         // Most pages of the table were never touched: do not.
         unsigned char there = 0;
-        if (sys::call(SYS_mincore, sys::address_of(&chunks[i]), 4096, sys::address_of(&there)) <
-                0 ||
+        if (sys::call(SYS_mincore, sys::address_of(static_cast<void*>(&chunks[i])), 4096,
+                      sys::address_of(&there)) < 0 ||
             (there & 1) == 0) {
           i += 4096 / sizeof(Chunk*) - 1;
           continue;
@@ -55,7 +61,7 @@ bool make_shadow() {
       }
       if (chunks[i] != nullptr) sys::unmap(chunks[i], sizeof(Chunk));
     }
-    empty(chunks, kChunks * sizeof(Chunk*));
+    empty(static_cast<void*>(chunks), kChunks * sizeof(Chunk*));
     empty(nodes, kMostNodes * sizeof(sieve::Node));
     empty(clocks, kClocks * sizeof(SyncClock));
     node_count.store(1, std::memory_order_relaxed);
@@ -111,12 +117,19 @@ std::uint32_t more_nodes(std::uint32_t count) {
   return first;
 }
 
-SyncClock& lock_clock(sieve::Word object, bool in_memory) {
+SyncClock& lock_place(sieve::Word object) {
   SyncClock& clock = clock_of(object);
   lock(clock);
+  return clock;
+}
+
+SyncClock& lock_clock(sieve::Word object, bool in_memory) {
+  SyncClock& clock = lock_place(object);
   if (clock.object != object) {
     clock.object = object;
     clock.rounds = {};
+    clock.atomic = {};
+    clock.atomic_bytes = 0;
     ++clock.life;
     // So that it is forgotten when the memory is used anew.
     if (sieve::Cell* const cell = in_memory ? cell_at(object) : nullptr; cell != nullptr) {
@@ -133,6 +146,7 @@ void forget_clock(sieve::Word object) {
   lock(clock);
   if (clock.object == object) clock.object = 0;
   unlock_clock(clock);
+  if (tls.follower != nullptr) tls.follower->clock = nullptr;
 }
 
 }  // namespace syndrome::rt

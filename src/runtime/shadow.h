@@ -25,6 +25,7 @@ struct Chunk {
   sieve::Cell cells[kChunkCells];
   sieve::Cell more[kChunkCells];  // the second cells
   std::uint8_t dirty[kChunkPages];
+  sieve::Word pages[kChunkPages];  // event/pages.h
 };
 extern Chunk** chunks;  // by address >> kChunkBits
 
@@ -62,13 +63,19 @@ inline void unlock_cell(sieve::Cell& cell) {
 
 /// What a lock, a barrier or a thread's number stands for, until someone else's takes its place.
 struct SyncClock {
-  std::atomic<std::uint32_t> lock;
-  std::uint32_t life;  // another number whenever it is another object's
+  std::atomic<std::uint32_t> lock;  // the tid of who has it; 0: nobody
+  std::uint32_t life;               // another number whenever it is another object's
   sieve::Word object;
   sieve::Rounds rounds;
+  sieve::AtomicClock atomic;
+  std::uint32_t atomic_bytes;  // of the object, when it is an atomic
+  /// Who has been here, up to which position: at any of the objects that share this place.
+  sieve::Known met;
 };
 /// The clock of the object, locked; an empty one when there was none.
 [[nodiscard]] SyncClock& lock_clock(sieve::Word object, bool in_memory);
+/// What has the place of the object, whoever's it is, locked.
+[[nodiscard]] SyncClock& lock_place(sieve::Word object);
 inline void unlock_clock(SyncClock& clock) {
   clock.lock.store(0, std::memory_order_release);
 }

@@ -106,9 +106,10 @@ void start_tool(int count, char** arguments, char** environment) {
   line[length++] = const_cast<char*>(called);
   for (std::size_t i = 1; i < words; ++i) line[length++] = arguments[i];
   line[length] = nullptr;
-  sys::call(SYS_execve, sys::address_of(tool), sys::address_of(line), sys::address_of(environment));
+  sys::call(SYS_execve, sys::address_of(tool), sys::address_of(static_cast<void*>(line)),
+            sys::address_of(static_cast<void*>(environment)));
   complain("SYNDROME_OPTIONS: the program runs unchecked, because this cannot be started: ", tool);
-  sys::unmap(line, bytes);
+  sys::unmap(static_cast<void*>(line), bytes);
 }
 
 }  // namespace syndrome::rt

@@ -47,6 +47,7 @@ struct Thread {
   Taken locks[8];
   Follower* follower;     // of this thread's accesses (follow.h); null: the ring gets all of them
   std::uint64_t segment;  // counts keys of the filter
+  bool keeps_key;         // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;   // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
   std::uint32_t handlers;       // that are running
@@ -56,6 +57,7 @@ struct Thread {
   const wire::Word* last_load;  // where the cursor was after the last atomic load …
   std::uintptr_t last_load_address;
   std::uint64_t last_load_version;  // … and the version of its shard then
+  std::uint32_t last_load_what;     // with which order
   std::uint64_t noise;              // points passed (runtime/noise.h)
 };
 

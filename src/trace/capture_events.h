@@ -27,8 +27,6 @@ namespace syndrome::trace {
 template <class Derived>
 class CaptureEvents {
  public:
-  explicit CaptureEvents(const CaptureMeta& meta) : meta_(&meta), names_(meta) {}
-
   void access(const unit::Site& site, std::uint32_t index, std::uint64_t address) {
     if (site.bytes == 0) return;
     switch (site.kind) {
@@ -158,6 +156,9 @@ class CaptureEvents {
   CaptureNames names_;
 
  private:
+  friend Derived;
+  explicit CaptureEvents(const CaptureMeta& meta) : meta_(&meta), names_(meta) {}
+
   // How labels begin that are no atomic blocks.
   static constexpr const char* kDeterministicLabel = "deterministic ";
   static constexpr const char* kUnitLabel = "unit ";

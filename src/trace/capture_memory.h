@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/mix_hash.h"
+#include "event/mix_hash.h"
 
 namespace syndrome::trace {
 

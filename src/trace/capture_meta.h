@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "event/mix_hash.h"
 #include "event/result.h"
 #include "event/unit.h"
 #include "event/wire.h"
-#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 

@@ -161,7 +161,7 @@ SiteId CaptureNames::make_site(std::uint32_t index) {
 }
 
 LabelId CaptureNames::label(std::string_view text) {
-  if (text.empty()) return LabelId();
+  if (text.empty()) return {};
   auto [at, is_new] = labels_.try_emplace(std::string(text), 0);
   if (is_new) at.value() = names_.table(Space::kLabel).append(text);
   return LabelId(at->second);

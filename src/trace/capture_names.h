@@ -25,10 +25,10 @@
 #include <vector>
 
 #include "event/event.h"
+#include "event/mix_hash.h"
 #include "event/names.h"
 #include "trace/capture_meta.h"
 #include "trace/capture_walk.h"
-#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 
@@ -45,7 +45,7 @@ class CaptureNames {
 
   /// `index` as ThreadWalk gives it: 1 + the site's, 0 for unknown.
   [[nodiscard]] SiteId site(std::uint32_t index) {
-    if (index == 0) return SiteId();
+    if (index == 0) return {};
     const std::uint32_t id = site_ids_[index - 1];
     return id != 0 ? SiteId(id) : make_site(index);
   }

@@ -31,6 +31,7 @@ struct Stream {
   std::vector<std::uint64_t> words;  // from the chunk before next_chunk, and what was left before
   std::size_t at = 0;                // in words
   std::uint64_t time = 0;
+  std::uint64_t segment = 0;  // CaptureRepeats
   ThreadId id;
   bool begun = false;
   bool dropped = false;     // words were given back; left_over and `at` tell how to get them again
@@ -43,7 +44,8 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
  public:
   /// `meta` is that of the index.
-  CaptureSource(CaptureIndex index, std::unique_ptr<const CaptureMeta> meta, WordLoader loader)
+  CaptureSource(CaptureIndex index, std::unique_ptr<const CaptureMeta> meta, WordLoader loader,
+                bool only_shared)
       : CaptureEvents(*meta),
         index_(std::move(index)),
         owned_meta_(std::move(meta)),
@@ -52,6 +54,9 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     warnings_ = index_.warnings;
     warnings_.insert(warnings_.end(), meta_->warnings.begin(), meta_->warnings.end());
     failure_ = meta_->unreadable;
+    if (!only_shared) return;
+    survey_.shared = std::make_unique<CaptureShared>();
+    repeats_ = std::make_unique<CaptureRepeats>();
   }
 
   [[nodiscard]] Result<Batch> next() override {
@@ -74,8 +79,14 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
   // What ThreadWalk calls, for the stream that runs; accesses come to touch().
 
-  void enter(OpenFrame& frame) { frame.value = enter_events(frame); }
-  void exit(const OpenFrame& frame) { exit_events(frame, frame.value); }
+  void enter(OpenFrame& frame) {
+    new_segment();
+    frame.value = enter_events(frame);
+  }
+  void exit(const OpenFrame& frame) {
+    new_segment();
+    exit_events(frame, frame.value);
+  }
 
   [[nodiscard]] bool time(std::uint64_t now) {
     stream_->time = now;
@@ -94,6 +105,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
       waits_for_ = {shard, record.version};
       return false;
     }
+    new_segment();
     perform(record);
     if (record.version != 0 && record.version == versions().awaited(shard)) {
       order_.advance(versions(), shard, record.version);
@@ -209,16 +221,29 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
   void touch(EventKind kind, std::uint32_t index, std::uint64_t address, std::uint64_t bytes,
              MemoryOrder order) {
+    const bool all = survey_.shared == nullptr || order != MemoryOrder::kPlain;
+    if (repeats_ != nullptr && is_repeated(kind, address, bytes, order)) return;
     const SiteId site = names_.site(index);
     survey_.memory.each(address, bytes, [&](CaptureMemory::Slot& slot, std::uint64_t segment) {
+      // What a variable is called also says what others are called: so all of them get a name.
       if (slot.id == CaptureMemory::kNew) {
         slot.id = names_.variable(index, address, segment, ++slot.generation, stack()).value;
       }
-      emit(kind, slot.id, site, order);
+      if (all || survey_.shared->has_conflicts(segment)) emit(kind, slot.id, site, order);
     });
   }
+  [[nodiscard]] bool is_repeated(EventKind kind, std::uint64_t address, std::uint64_t bytes,
+                                 MemoryOrder order) {
+    if (order == MemoryOrder::kPlain && (address & 7) + bytes <= 8) {
+      return repeats_->knows(stream_->segment, address, bytes, kind == EventKind::kWrite);
+    }
+    repeats_->disturb(address, bytes);
+    return false;
+  }
+  void new_segment() { stream_->segment = ++segments_; }
 
   void renew(std::uint64_t address, std::uint64_t bytes) {
+    new_segment();
     survey_.memory.renew(address, bytes);
     names_.forget_objects(address, bytes);
   }
@@ -230,6 +255,8 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   std::unique_ptr<const CaptureMeta> owned_meta_;
   WordLoader loader_;
   CaptureSurvey survey_;
+  std::unique_ptr<CaptureRepeats> repeats_;  // as survey_.shared: null, unless asked for
+  std::uint64_t segments_ = 0;
   std::vector<std::string> warnings_;
   std::atomic<std::uint64_t> done_ = 0;
   std::uint64_t total_;
@@ -249,14 +276,15 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> read_capture(const std::string& path, const ReadOptions& options) {
+Result<std::unique_ptr<Source>> read_capture(const std::string& path, const ReadOptions& options,
+                                             bool only_shared) {
   auto index = read_capture_index(path);
   if (!index) return index.error();
   auto loader = WordLoader::open(path);
   if (!loader) return loader.error();
   auto meta = std::make_unique<const CaptureMeta>(std::exchange(index->meta, {}));
-  std::unique_ptr<Source> source =
-      std::make_unique<CaptureSource>(std::move(*index), std::move(meta), std::move(*loader));
+  std::unique_ptr<Source> source = std::make_unique<CaptureSource>(
+      std::move(*index), std::move(meta), std::move(*loader), only_shared);
   const unsigned jobs = options.jobs != 0 ? options.jobs : std::thread::hardware_concurrency();
   if (jobs == 1) return source;
   return pipelined(std::move(source));

@@ -24,9 +24,12 @@
 
 namespace syndrome::trace {
 
-/// The first thing that it does, before the first event, is to go through all words once.
+/// The first thing that it does, before the first event, is to go through all words once. With
+/// `only_shared`, without accesses that no other thread's conflict with, and those that repeat one
+/// (trace/capture_shared.h): the same verdicts, other numbers of events.
 [[nodiscard]] Result<std::unique_ptr<Source>> read_capture(const std::string& path,
-                                                           const ReadOptions& options);
+                                                           const ReadOptions& options,
+                                                           bool only_shared = false);
 
 /// What a recording says of itself, without its events.
 struct CaptureSummary {

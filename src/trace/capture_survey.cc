@@ -9,15 +9,23 @@ namespace {
 
 struct Surveyor {
   CaptureSurvey& found;
+  std::uint32_t thread = 0;
   std::uint64_t begin = 0;
 
   void access(const unit::Site& site, std::uint32_t, std::uint64_t address) const {
     if (site.bytes != 0 && site.kind != unit::SiteKind::kCall) {
       found.memory.cut(address, site.bytes);
+      const bool reads =
+          site.kind == unit::SiteKind::kRead || site.kind == unit::SiteKind::kRangeRead;
+      touch(address, site.bytes, !reads);
     }
   }
-  void range(std::uint32_t, bool, std::uint64_t address, std::uint64_t bytes, bool) const {
+  void touch(std::uint64_t address, std::uint64_t bytes, bool write) const {
+    if (found.shared && bytes != 0) found.shared->touch(thread, address, bytes, write);
+  }
+  void range(std::uint32_t, bool write, std::uint64_t address, std::uint64_t bytes, bool) const {
     found.memory.cut(address, bytes);
+    touch(address, bytes, write);
   }
   void enter(const OpenFrame&) const {}
   void exit(const OpenFrame&) const {}
@@ -36,6 +44,7 @@ struct Surveyor {
       case wire::Sync::kAtomicRmw:
         if ((record.operand & 0xff) != 0 && record.object <= wire::kAddressMask) {
           found.memory.cut(record.object, record.operand & 0xff);
+          touch(record.object, record.operand & 0xff, true);
         }
         break;
       case wire::Sync::kAlloc:
@@ -59,9 +68,10 @@ Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& lo
               CaptureSurvey& found, std::atomic<std::uint64_t>& done) {
   std::vector<std::uint64_t> words;
   std::uint64_t odd = 0;
+  std::uint32_t number = 0;
   for (const CaptureIndex::Thread& thread : index.threads) {
     ThreadWalk walk(meta);
-    Surveyor surveyor{found};
+    Surveyor surveyor{found, number++};
     words.clear();
     for (const WordsAt& at : thread.chunks) {
       if (Status status = loader.load(at, words); !status) return status;

@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "event/result.h"
 #include "trace/capture_index.h"
 #include "trace/capture_memory.h"
 #include "trace/capture_meta.h"
+#include "trace/capture_shared.h"
 #include "trace/capture_versions.h"
 
 namespace syndrome::trace {
@@ -18,7 +20,8 @@ namespace syndrome::trace {
 struct CaptureSurvey {
   CaptureMemory memory;
   CaptureVersions versions;
-  std::vector<std::uint64_t> begins;  // the first time of each thread of the index
+  std::unique_ptr<CaptureShared> shared;  // filled in if the caller has made it
+  std::vector<std::uint64_t> begins;      // the first time of each thread of the index
   std::vector<std::string> warnings;
 };
 

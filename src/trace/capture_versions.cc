@@ -44,7 +44,7 @@ void CaptureVersions::seal(bool complete) {
     const Page& last = pages_[end - 1];
     unsigned top = 7;
     while (last.bits[top] == 0) --top;
-    const std::uint64_t largest = ((last.key & kPageMask) << kPageBits) + top * 64 +
+    const std::uint64_t largest = ((last.key & kPageMask) << kPageBits) + std::uint64_t{top} * 64 +
                                   static_cast<unsigned>(std::bit_width(last.bits[top])) - 1;
     missing_ += largest - shard.next + 1 - have;
     i = end;

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "event/mix_hash.h"
 #include "event/wire.h"
-#include "trace/mix_hash.h"
 
 namespace syndrome::trace {
 

@@ -122,6 +122,13 @@ Result<std::unique_ptr<Source>> Input::read() {
   return pipelined(std::move(source), std::move(stop));
 }
 
+Result<bool> Input::is_recorded() {
+  if (state_->format != Format::kSyn) return false;
+  const Result<std::string> path = state_->file.seekable_path();
+  if (!path) return path.error();
+  return is_capture(*path);
+}
+
 Format Input::format() const {
   return state_->format;
 }

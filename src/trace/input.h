@@ -37,6 +37,8 @@ class Input {
 
   [[nodiscard]] Format format() const;
   [[nodiscard]] const std::string& path() const;
+  /// Whether it is the recording of a program, as `syndrome record` makes it.
+  [[nodiscard]] Result<bool> is_recorded();
   [[nodiscard]] std::uint64_t bytes() const;  // as stored; 0 when unknown
 
  private:

@@ -128,9 +128,7 @@ class Waiting : public ByteSource {
 TEST(Pipelined, StopsASourceThatWaits) {
   std::stop_source stop;
   auto inner = read_std(std::make_unique<Waiting>(stop.get_token()));
-  const auto before = std::chrono::steady_clock::now();
-  pipelined(std::move(inner), stop).reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
+  pipelined(std::move(inner), stop).reset();  // or this never ends
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, kSpaceCount> kSpaceWords = {
 constexpr std::size_t slot_of(EventKind kind) {
   return static_cast<std::size_t>(target_space(kind).value_or(Space::kType));
 }
-constexpr auto kSlots = [] {
+constexpr auto kSlotOf = [] {
   std::array<std::uint8_t, kEventKindCount> slots{};
   for (std::size_t i = 0; i < kEventKindCount; ++i) {
     slots[i] = static_cast<std::uint8_t>(slot_of(static_cast<EventKind>(i)));
@@ -191,7 +191,7 @@ void EventEncoder::fill_targets(std::span<const Event> events, Coding coding) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     std::uint32_t& last = last_[number_[event.thread.index()] * kSpaceCount +
-                                kSlots[static_cast<std::size_t>(event.kind)]];
+                                kSlotOf[static_cast<std::size_t>(event.kind)]];
     values_[i] = zigzag(event.target - last);
     last = event.target;
   }
@@ -376,7 +376,7 @@ bool EventDecoder::read_pairs(Bytes table, std::uint32_t threads, const NameCoun
       const auto kind = static_cast<std::size_t>(what.kind);
       const auto code = static_cast<std::uint32_t>(pairs_.size());
       pairs_.push_back({static_cast<std::uint32_t>(thread), what.kind, what.order, limits[kind],
-                        static_cast<std::uint32_t>(i * kSpaceCount + kSlots[kind]),
+                        static_cast<std::uint32_t>(i * kSpaceCount + kSlotOf[kind]),
                         site_coding == Coding::kSteps ? i : code});
     }
     if (pairs_.size() > max_pairs) return false;

@@ -6,7 +6,7 @@ namespace syndrome::trace {
 namespace {
 
 // The payload's first bytes: the size of the lengths after decompression.
-constexpr std::size_t kPreludeBytes = 4;
+constexpr std::size_t kNamePreludeBytes = 4;
 
 }  // namespace
 
@@ -22,12 +22,12 @@ void NameEncoder::encode(SectionWriter& sections, std::vector<std::byte>& payloa
                          ChunkHeader& header) {
   const std::size_t start = payload.size();
   const std::size_t raw = lengths_.size() + text_.size();
-  payload.resize(start + kPreludeBytes);
-  store(payload.data() + start, kPreludeBytes, lengths_.size());
+  payload.resize(start + kNamePreludeBytes);
+  store(payload.data() + start, kNamePreludeBytes, lengths_.size());
   sections.add(lengths_, payload);
   sections.add(text_, payload);
   if (unpacks_too_far(raw, payload.size() - start)) {
-    payload.resize(start + kPreludeBytes);
+    payload.resize(start + kNamePreludeBytes);
     sections.add_uncompressed(lengths_, payload);
     sections.add_uncompressed(text_, payload);
   }
@@ -40,14 +40,14 @@ void NameEncoder::encode(SectionWriter& sections, std::vector<std::byte>& payloa
 
 std::optional<std::string> NameDecoder::decode(const ChunkHeader& header, Bytes payload) {
   assert(header.count <= kMaxChunkNames && header.raw <= kMaxChunkBytes);
-  if (payload.size() < kPreludeBytes) return "the chunk has no prelude";
+  if (payload.size() < kNamePreludeBytes) return "the chunk has no prelude";
   if (unpacks_too_far(header.raw, payload.size())) {
     return "the names unpack to over 64 times their size";
   }
-  const auto length_bytes = static_cast<std::size_t>(load(payload.data(), kPreludeBytes));
+  const auto length_bytes = static_cast<std::size_t>(load(payload.data(), kNamePreludeBytes));
   if (length_bytes > header.raw) return "the lengths of the names are longer than the chunk";
   const std::size_t text_bytes = header.raw - length_bytes;
-  payload = payload.subspan(kPreludeBytes);
+  payload = payload.subspan(kNamePreludeBytes);
   if (room_.size() < header.raw) room_.resize(header.raw);
   const std::byte* const lengths = sections_.next(payload, length_bytes, room_.data());
   if (lengths == nullptr) return "the lengths of the names do not unpack";

@@ -69,7 +69,7 @@ TEST(WordCodec, TakesLittleForCallsFromSeveralSites) {
       put(wire::control(wire::Control::kEnter, 0x5555'0000'1230, 10 + site));
       put(wire::access(0x7ffe'0000'1000, 1));
       put(wire::control(wire::Control::kExit, 0x5555'0000'1230, 0));
-      put(wire::access(0x7f00'0010'0000 + 8 * i + 4096 * site, site));
+      put(wire::access(0x7f00'0010'0000 + 8 * i + std::uint64_t{4096} * site, site));
     }
   }
   const auto encoder = std::make_unique<WordEncoder>();
@@ -133,7 +133,7 @@ TEST(WordCodec, IsAsDescribed) {
 TEST(WordCodec, RefusesWhatNoEncoderMakes) {
   const auto decoder = std::make_unique<WordDecoder>();
   std::vector<std::uint64_t> words(4);
-  const auto decode = [&](std::vector<unsigned> bytes) {
+  const auto decode = [&](const std::vector<unsigned>& bytes) {
     std::vector<std::byte> codes;
     for (const unsigned b : bytes) codes.push_back(static_cast<std::byte>(b));
     return decoder->decode(codes, words).value_or("");

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace syndrome::trace {
+namespace syndrome {
 
 struct MixHash {
   [[nodiscard]] std::size_t operator()(std::uint64_t value) const {
@@ -15,4 +15,4 @@ struct MixHash {
   }
 };
 
-}  // namespace syndrome::trace
+}  // namespace syndrome

@@ -1,0 +1,487 @@
+// What a program tells that follows its own accesses (runtime/follow*.cc), simulated in one thread:
+// differential.cc compares it with the oracles.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "check/races/happens_before.h"
+#include "event/event.h"
+#include "event/filter.h"
+#include "event/pages.h"
+#include "event/sieve_update.h"
+#include "live/differential.h"
+
+namespace syndrome::live {
+
+inline constexpr std::uint64_t kBase = 0x10000;
+
+struct Place {
+  std::uint64_t address;
+  unsigned bytes;
+};
+
+inline Place place_of(std::uint32_t variable, Layout layout) {
+  switch (layout) {
+    case Layout::kGranules: return {kBase + 8ull * variable, 8};
+    case Layout::kBytes: return {kBase + variable, 1};
+    case Layout::kMixed: break;
+  }
+  constexpr std::array<Place, 6> kPlaces = {{{0, 8}, {4, 4}, {0, 2}, {6, 1}, {4, 2}, {3, 4}}};
+  const Place place = kPlaces[variable % kPlaces.size()];
+  return {kBase + 8ull * (variable / kPlaces.size()) + place.address, place.bytes};
+}
+
+inline bool is_access(const Event& event) {
+  return event.flags == 0 && event.kind <= EventKind::kRmw;
+}
+
+/// What the program leaves out itself (event/filter.h), as runtime/filter.h does it.
+class Filter {
+ public:
+  void new_segment(ThreadId thread) {
+    if (keeping_.contains(thread)) return;
+    Word& segment = segments_[thread];
+    keys_[thread] = filter::key_of(thread.value, ++segment);
+  }
+  /// In a block all of whose accesses count as one.
+  void keep_key(ThreadId thread, bool keep) {
+    keeping_.erase(thread);
+    new_segment(thread);
+    if (keep) keeping_.insert(thread);
+  }
+  /// Whether the access is not worth a word.
+  bool knows(ThreadId thread, const Place& place, bool write) {
+    Word& entry = table_[filter::offset_of(place.address)];
+    const Word needs = filter::needs(((Word{1} << place.bytes) - 1) << (place.address & 7), write);
+    if (filter::knows(entry, place.address, keys_[thread], needs)) return true;
+    if (filter::is_foreign(entry, place.address, keys_[thread])) new_segment(thread);
+    entry = filter::after(entry, place.address, keys_[thread], needs);
+    return false;
+  }
+  void touch(ThreadId thread, const Place& place, bool write) {
+    Word& entry = table_[filter::offset_of(place.address)];
+    entry = filter::touched(entry, place.address, keys_[thread], write);
+  }
+
+ private:
+  using Word = filter::Word;
+  std::map<Word, Word> table_;
+  std::map<ThreadId, Word> segments_;
+  std::map<ThreadId, Word> keys_;
+  std::set<ThreadId> keeping_;
+};
+
+/// What a program tells that follows its accesses itself, as runtime/sieve.cc does it.
+class Following {
+ public:
+  Following(Way way, std::span<const Event> events) : way_(way), nodes_(1) {
+    std::set<ThreadId> threads;
+    std::set<ThreadId> children;
+    for (const Event& event : events) {
+      threads.insert(event.thread);
+      if (event.flags == 0 && event.kind == EventKind::kFork) children.insert(event.child());
+    }
+    coming_ = threads.size();
+    for (const ThreadId thread : threads) strangers_ += children.contains(thread) ? 0 : 1;
+  }
+
+  void take(const Event& event) {
+    Thread& thread = begun(event);
+    now_ = &thread;
+    if (!is_access(event)) {
+      filter_.new_segment(event.thread);
+      append(event);
+      if (event.flags == 0) follow(thread, event);
+      return;
+    }
+    if (!check::is_atomic(event) && is_alone(thread)) return;
+    const Place place = place_of(event.target, way_.layout);
+    sieve::Access access;
+    access.granule = place.address & ~7ull;
+    access.bytes = ((1u << place.bytes) - 1u) << (place.address & 7);
+    access.write = event.kind != EventKind::kRead;
+    access.atomic = check::is_atomic(event);
+    access.site = event.site.value;
+    if (access.atomic) {
+      filter_.touch(event.thread, place, access.write);
+      filter_.new_segment(event.thread);
+    } else if (way_.filter && filter_.knows(event.thread, place, access.write)) {
+      ++left_out_;
+      return;
+    }
+    if (way_.page != 0 && keep(thread, access)) return;
+    if (access.atomic && !way_.determinism) order_by_atomic(thread, event);
+    sieve::Cell& cell = cells_[access.granule][0];
+    const sieve::Cell& second = more(cell);
+    if (access.atomic ||
+        !sieve::is_known(cell.a, cell.b, second.a, second.b, thread, access.bytes, access.write)) {
+      const bool quiet = !access.atomic && event.target % 3 != 0 &&
+                         sieve::update_quietly(*this, cell, cell.a, thread, access);
+      cell.a &= ~sieve::Entry::kLock;
+      if (!quiet) sieve::Update(*this, thread, cell).access(access);
+    }
+    if (!access.atomic) return;
+    Event atomic = event;
+    atomic.target = variable(place.address, place.bytes);
+    append(atomic);
+    meet(thread, event);
+    if (thread.begin == 0) pass(thread);
+  }
+
+  // Of a Host.
+  [[nodiscard]] static sieve::Cell& more(const sieve::Cell& cell) {
+    return const_cast<sieve::Cell*>(&cell)[1];
+  }
+  sieve::Node& node(std::uint32_t number) { return nodes_[number]; }
+  std::uint32_t new_node() {
+    if (nodes_.size() > kMostNodes) return 0;
+    nodes_.emplace_back();
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+  void free_node(std::uint32_t) {}
+  [[nodiscard]] sieve::Word begin_of(std::uint32_t slot) const {
+    for (const auto& [id, thread] : threads_) {
+      if (thread.slot == slot && thread.position >= slots_[slot].position) return thread.begin;
+    }
+    return 0;
+  }
+  void late(sieve::Entry entry, std::uint64_t granule, unsigned from, unsigned count, bool write,
+            std::uint32_t site) {
+    const auto& places = slots_[entry.slot()].places;
+    const auto [thread, behind] = places[entry.position()];
+    const Event event{thread,
+                      variable(granule + from, count),
+                      SiteId(site),
+                      write ? EventKind::kWrite : EventKind::kRead,
+                      0,
+                      entry.atomic() ? MemoryOrder::kRelaxed : MemoryOrder::kPlain,
+                      0};
+    late_.emplace(behind, event);
+  }
+  void after(sieve::Entry) {}
+  static void intrude() {}
+  [[nodiscard]] sieve::Word past(std::uint32_t slot) const { return past_.of(slot); }
+  [[nodiscard]] sieve::Word horizon(std::uint32_t slot) const { return horizon_.of(slot); }
+  void now(const sieve::Access& access, unsigned from, unsigned count) {
+    if (installing_) return;
+    filter_.new_segment(id_);
+    append({id_, variable(access.granule + from, count), SiteId(access.site),
+            access.write ? EventKind::kWrite : EventKind::kRead, 0,
+            access.atomic ? MemoryOrder::kRelaxed : MemoryOrder::kPlain, 0});
+  }
+
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  [[nodiscard]] std::vector<Event> trace() const {
+    std::vector<Event> all;
+    auto next = late_.begin();
+    for (std::size_t i = 0; i <= told_.size(); ++i) {
+      for (; next != late_.end() && next->first == i; ++next) all.push_back(next->second);
+      if (i < told_.size()) all.push_back(told_[i]);
+    }
+    return all;
+  }
+
+ private:
+  using Thread = sieve::Thread;
+  static constexpr std::size_t kMostNodes = 6;  // so that cells get hot, too
+  static constexpr std::size_t kMostLogged = 5;
+  /// What a thread keeps of pages that are its own, as runtime/follow_pages.cc does it.
+  struct Log {
+    sieve::Word base = 0;  // how many entries were thrown away
+    std::vector<std::pair<sieve::Word, sieve::Access>> entries;  // with their positions
+    bool direct = false;  // it was too short: what follows goes to cells
+  };
+  struct Slot {
+    Log log;
+    std::vector<std::pair<ThreadId, std::size_t>> places = {{}, {}};  // by position
+    sieve::Word position = 1;                                         // of its thread, or its last
+    bool free = false;
+  };
+
+  Thread& begun(const Event& event) {
+    id_ = event.thread;
+    const auto known = threads_.find(id_);
+    if (known != threads_.end()) return known->second;
+    Thread& thread = threads_[id_];
+    std::uint32_t slot = 0;
+    while (slot < slots_.size() && !slots_[slot].free) ++slot;
+    if (slot == slots_.size()) slots_.emplace_back();
+    slots_[slot].free = false;
+    thread.slot = slot;
+    thread.only_atomicity = way_.only_atomicity;
+    thread.first = thread.position = thread.since = slots_[slot].position;
+    const auto forked = forks_.find(id_);
+    if (forked != forks_.end()) thread.known = forked->second;
+    thread.comes_after(marks_[{1, id_.value}], static_cast<std::uint32_t>(slots_.size()));
+    // Of the threads that had the slot before it.
+    for (const auto& [id, other] : threads_) {
+      if (other.slot != slot || &other == &thread) continue;
+      thread.comes_after(other.before, static_cast<std::uint32_t>(slots_.size()));
+      thread.after_unknown |= other.after_unknown;
+    }
+    now_ = &thread;
+    filter_.new_segment(id_);
+    append({id_, 0, SiteId(), EventKind::kEnter, 0, MemoryOrder::kPlain, 0});
+    return thread;
+  }
+
+  /// Whether the access is in the thread's log. Otherwise its page is for cells.
+  bool keep(Thread& thread, const sieve::Access& access) {
+    sieve::Word& page = pages_[access.granule / way_.page];
+    Log& log = slots_[thread.slot].log;
+    if (log.entries.size() == kMostLogged) make_room(thread);
+    switch (pages::next(page, thread, past_.of(pages::slot_of(page)))) {
+      case pages::Next::kTake: page = pages::own(thread); break;
+      case pages::Next::kOpen: open(page); break;
+      default: break;
+    }
+    if (access.atomic && pages::tag_of(page) == pages::kOwned) open(page);
+    if (pages::tag_of(page) == pages::kShared || log.direct) return false;
+    log.entries.emplace_back(thread.position, access);
+    return true;
+  }
+  void make_room(Thread& thread) {
+    if (thread.begin == 0) {
+      new_position();
+      pass(thread);
+    }
+    flush(thread.slot);
+    slots_[thread.slot].log.direct = told_.size() % 2 == 0;
+  }
+  /// Pages that someone opened have theirs already.
+  void flush(std::uint32_t slot) {
+    Log& log = slots_[slot].log;
+    for (const auto& [position, access] : log.entries) {
+      const sieve::Word page = pages_[access.granule / way_.page];
+      if (pages::tag_of(page) == pages::kOwned && pages::slot_of(page) == slot) {
+        install(slot, position, access);
+      }
+    }
+    empty(log);
+  }
+  static void empty(Log& log) {
+    log.base += log.entries.size();
+    log.entries.clear();
+  }
+  void open(sieve::Word& page) {
+    const std::uint32_t slot = pages::slot_of(page);
+    const Log& log = slots_[slot].log;
+    for (const auto& [position, access] : log.entries) {
+      if (&pages_[access.granule / way_.page] == &page) install(slot, position, access);
+    }
+    page = pages::word_of(pages::kShared, slot, log.base + log.entries.size());
+  }
+  /// Into the cell, where it would have been without pages.
+  void install(std::uint32_t slot, sieve::Word position, const sieve::Access& access) {
+    Thread owner;
+    owner.slot = slot;
+    owner.position = owner.since = position;
+    installing_ = true;
+    sieve::Update(*this, owner, cells_[access.granule][0]).access(access);
+    installing_ = false;
+  }
+  /// Behind pass().
+  void passed(const Thread& thread) {
+    Log& log = slots_[thread.slot].log;
+    const sieve::Word past = past_.of(thread.slot);
+    if (!log.entries.empty() && log.entries.back().first < past) empty(log);
+    if (past >= thread.limit()) log.direct = false;
+  }
+
+  void append(const Event& event) {
+    told_.push_back(event);
+    new_position();
+  }
+  void new_position() {
+    now_->told();
+    Slot& slot = slots_[now_->slot];
+    slot.position = now_->position;
+    slot.places.resize(slot.position + 1);
+    slot.places[slot.position] = {id_, told_.size()};
+  }
+
+  /// As runtime/follow_order.cc has it: no other thread is there, and no block is open.
+  [[nodiscard]] bool is_alone(const Thread& thread) const {
+    if (thread.begin != 0 || way_.determinism) return false;
+    if (!way_.only_atomicity && !forked_.empty()) return false;
+    // One that comes by itself would have been there all the time.
+    if (strangers_ > 1) return false;
+    std::size_t others = 0;
+    for (const auto& [id, each] : threads_) others += ended_.contains(id) || id == id_ ? 0 : 1;
+    for (const ThreadId child : forked_) others += threads_.contains(child) ? 0 : 1;
+    return others == 0;
+  }
+
+  void order_by_atomic(Thread& thread, const Event& event) {
+    const bool store = event.kind == EventKind::kWrite;
+    const bool acquires =
+        !store && event.order != MemoryOrder::kRelaxed && event.order != MemoryOrder::kRelease;
+    const bool releases = event.kind != EventKind::kRead && (event.order == MemoryOrder::kRelease ||
+                                                             event.order == MemoryOrder::kAcqRel ||
+                                                             event.order == MemoryOrder::kSeqCst);
+    atomics_[event.target].perform(thread, store, acquires, releases,
+                                   static_cast<std::uint32_t>(slots_.size()));
+  }
+
+  /// The marks of threads at an object, as runtime/follow_order.cc leaves and reads them.
+  void meet(Thread& thread, const Event& event) {
+    const auto slots = static_cast<std::uint32_t>(slots_.size());
+    const auto mark = [&](int place, std::uint32_t object) {
+      marks_[{place, object}].at[thread.slot] = thread.position;
+    };
+    const auto read = [&](int place, std::uint32_t object) {
+      thread.comes_after(marks_[{place, object}], slots);
+    };
+    switch (event.kind) {
+      case EventKind::kAcquire:
+      case EventKind::kAcquireShared: return read(0, event.target);
+      case EventKind::kRelease:
+      case EventKind::kReleaseShared: return mark(0, event.target);
+      case EventKind::kFork: return mark(1, event.child().value);
+      case EventKind::kJoin: {
+        const auto child = threads_.find(event.child());
+        if (child == threads_.end()) return;
+        return thread.comes_after(child->second.slot, child->second.position);
+      }
+      case EventKind::kBarrierArrive: return mark(2, event.target);
+      case EventKind::kBarrierLeave: return read(2, event.target);
+      case EventKind::kPost:
+      case EventKind::kWait:
+      case EventKind::kCondWait:
+      case EventKind::kCondSignal:
+      case EventKind::kCondBroadcast:
+      case EventKind::kHappensBefore:
+      case EventKind::kHappensAfter: read(3, event.target); return mark(3, event.target);
+      case EventKind::kRead:
+      case EventKind::kWrite:
+      case EventKind::kRmw: {
+        const auto place =
+            static_cast<std::uint32_t>(place_of(event.target, way_.layout).address >> 4);
+        read(4, place);
+        return mark(4, place);
+      }
+      default: return;
+    }
+  }
+  void pass(const Thread& thread) {
+    if (!way_.only_atomicity || thread.after_unknown) return;
+    raise_past(thread);
+    if (way_.page != 0) passed(thread);
+  }
+  void raise_past(const Thread& thread) {
+    const auto slots = static_cast<std::uint32_t>(slots_.size());
+    past_.set_limit(thread.slot, thread.limit());
+    if (past_.advance(thread.slot, thread.before, slots) || told_.size() % 3 != 0) return;
+    past_.advance_all(slots,
+                      [&](std::uint32_t slot) -> const sieve::Known& { return before_of(slot); });
+  }
+  [[nodiscard]] const sieve::Known& before_of(std::uint32_t slot) const {
+    for (const auto& [id, thread] : threads_) {
+      if (thread.slot == slot && thread.position >= slots_[slot].position) return thread.before;
+    }
+    static const sieve::Known kNone{};
+    return kNone;
+  }
+
+  void follow(Thread& thread, const Event& event) {
+    const auto slots = static_cast<std::uint32_t>(slots_.size());
+    meet(thread, event);
+    switch (event.kind) {
+      case EventKind::kBegin:
+        thread.begin_block(true, slots);
+        pass(thread);
+        filter_.keep_key(id_, thread.whole);
+        break;
+      case EventKind::kEnd:
+        thread.end_block();
+        filter_.keep_key(id_, false);
+        break;
+      case EventKind::kAcquire:
+        if (!way_.determinism) thread.known.join(locks_[event.target], slots);
+        break;
+      case EventKind::kRelease:
+        if (!way_.determinism) thread.publish(locks_[event.target], slots);
+        break;
+      case EventKind::kFork:
+        forked_.insert(event.child());
+        thread.publish(forks_[event.child()], slots);
+        break;
+      case EventKind::kJoin: {
+        const auto child = threads_.find(event.child());
+        if (child == threads_.end()) break;
+        sieve::Known clock{};
+        child->second.publish(clock, slots);
+        thread.known.join(clock, slots);
+        // A second join finds the slot gone, and maybe another thread's.
+        if (ended_.insert(event.child()).second) {
+          Slot& slot = slots_[child->second.slot];
+          slot.free = true;
+          flush(child->second.slot);
+        }
+        break;
+      }
+      case EventKind::kBarrierArrive: {
+        sieve::Known clock{};
+        thread.publish(clock, slots);
+        rounds_[thread.slot] = barriers_[event.target].arrive(clock, slots);
+        break;
+      }
+      case EventKind::kBarrierLeave:
+        barriers_[event.target].leave(thread.known, rounds_[thread.slot], slots);
+        break;
+      default: break;
+    }
+    if (thread.begin == 0) pass(thread);
+    // A thread that is still to come may know nothing.
+    if (threads_.size() != coming_) return;
+    horizon_.begin();
+    for (const auto& [id, each] : threads_) {
+      if (!ended_.contains(id)) horizon_.see(each);
+    }
+    horizon_.end();
+  }
+
+  std::uint32_t variable(std::uint64_t address, unsigned bytes) {
+    return variables_
+        .try_emplace(std::pair(address, bytes), static_cast<std::uint32_t>(variables_.size()))
+        .first->second;
+  }
+
+  Way way_;
+  std::size_t coming_ = 0;     // threads in all
+  std::size_t strangers_ = 0;  // that nobody forks
+  std::set<ThreadId> forked_;
+  Filter filter_;
+  std::map<ThreadId, Thread> threads_;
+  std::vector<Slot> slots_;
+  std::map<ThreadId, sieve::Known> forks_;
+  std::map<std::uint32_t, sieve::Known> locks_;
+  std::map<std::uint32_t, sieve::AtomicClock> atomics_;
+  std::map<std::uint32_t, sieve::Rounds> barriers_;
+  std::map<std::uint32_t, std::uint32_t> rounds_;  // by slot
+  sieve::Horizon horizon_;
+  sieve::Past past_;
+  std::map<std::uint64_t, sieve::Word> pages_;  // by address / way_.page
+  bool installing_ = false;
+  std::map<std::pair<int, std::uint32_t>, sieve::Known> marks_;
+  std::set<ThreadId> ended_;
+  std::map<std::uint64_t, std::array<sieve::Cell, 2>> cells_;
+  std::deque<sieve::Node> nodes_;
+  Thread* now_ = nullptr;
+  ThreadId id_;
+  std::vector<Event> told_;
+  std::multimap<std::size_t, Event> late_;
+  std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace syndrome::live

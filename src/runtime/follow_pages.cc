@@ -1,0 +1,482 @@
+#include "runtime/follow_pages.h"
+
+#include <linux/membarrier.h>
+
+#include "runtime/filter.h"
+#include "runtime/follow.h"
+#include "runtime/sys.h"
+
+namespace syndrome::rt {
+
+bool pages_on = false;
+
+namespace {
+
+constexpr Word kPageBytes = Word{1} << pages::kShift;
+constexpr Word kNoItem = ~Word{0};
+/// In place of the position: the owner is at it, and the page stays its own.
+constexpr Word kFlushing = ~Word{0} >> 12;
+
+[[nodiscard]] bool change(Word& page, Word was, Word now) {
+  return __atomic_compare_exchange_n(&page, &was, now, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/// What the owner of a page did is put where it would be without the log; nothing of it is news.
+struct Installing : Host {
+  static void now(const Access& /*access*/, unsigned /*from*/, unsigned /*count*/) {}
+  static void intrude() {}
+};
+
+/// Calls visit(item) for each single access of an item.
+template <class Visit>
+[[gnu::always_inline]] inline void each_access(const LogItem& item, const Visit& visit) {
+  const Word step = item.step();
+  const Word end = item.address() + item.length();
+  // One place that calls it: what it does is long.
+  const Word each = step == 0 ? item.length() : item.each();
+  for (Word address = item.address(); address < end; address += step == 0 ? each : step) {
+    visit(LogItem{LogItem::place(item.kind(), address), LogItem::access(item.site(), each)});
+  }
+}
+
+/// At the position of self.owner, as its slot.
+void put(Follower& self, const LogItem& item) {
+  const Word end = item.address() + item.length();
+  Access access;
+  access.write = item.kind() == LogItem::kWrite;
+  access.site = item.site();
+  Installing host{{self}};
+  for (Word address = item.address(); address < end;) {
+    const Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
+    Cell& cell = *cell_at(address);
+    access.granule = address & ~Word{7};
+    access.bytes = ((1u << (next - address)) - 1u) << (address & 7);
+    address = next;
+    if (item.kind() == LogItem::kRenew && (cell.a | cell.b) == 0) continue;
+    lock_cell(cell);
+    self.cell = &cell;
+    soil(access.granule);
+    sieve::Update<Installing> work(host, self.owner, cell);
+    if (item.kind() == LogItem::kRenew) {
+      work.renew(access.bytes);
+    } else {
+      work.access(access);
+    }
+    self.cell = nullptr;
+    unlock_cell(cell);
+  }
+}
+
+void begin_putting(Follower& self, std::uint32_t slot) {
+  self.owner.slot = slot;
+  self.owner.position = self.owner.since = 0;
+}
+void go_to(Follower& self, Word position) {
+  self.owner.position = self.owner.since = position;
+}
+
+/// What the log of the slot has of the page, into cells. How many items there have been.
+[[nodiscard]] Word install(Follower& self, std::uint32_t slot, Word address) {
+  const Log& log = follower_at(slot)->log;
+  Word base = 0;
+  Word count = 0;
+  do {
+    base = __atomic_load_n(&log.base, __ATOMIC_ACQUIRE);
+    count = __atomic_load_n(&log.count, __ATOMIC_ACQUIRE);
+  } while (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) != base);
+  begin_putting(self, slot);
+  for (Word i = 0; i < count; ++i) {
+    LogItem item;
+    item.where = __atomic_load_n(&log.items[i].where, __ATOMIC_ACQUIRE);
+    item.what = __atomic_load_n(&log.items[i].what, __ATOMIC_ACQUIRE);
+    // The owner has thrown all of them away: they were past.
+    if (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) != base) break;
+    if (item.kind() == LogItem::kPlace) {
+      go_to(self, item.what);
+    } else if (((item.address() ^ address) >> pages::kShift) == 0) {
+      each_access(item, [&](const LogItem& one) { put(self, one); });
+    }
+  }
+  return base + count;
+}
+
+/// A page that this thread has made kOpening.
+void open(Follower& self, Word& page, Word address, std::uint32_t slot) {
+  if (slot != self.thread.slot) {
+    sys::call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  }
+  const Word items = install(self, slot, address);
+  __atomic_store_n(&page, pages::word_of(pages::kShared, slot, items), __ATOMIC_RELEASE);
+}
+
+/// While the page is kOpening. Who has been gone for so long has been killed, or left by longjmp:
+/// it is done in their place.
+void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
+  constexpr int kTries = 20'000;
+  if (++tries > kTries) return open(self, page, address, pages::slot_of(was));
+  if (tries < 64) {
+    __builtin_ia32_pause();
+  } else {
+    sys::yield();
+  }
+}
+
+[[nodiscard]] pages::Next next(const Follower& self, Word page) {
+  return pages::next(page, self.thread, past_of(pages::slot_of(page)));
+}
+
+/// For an access that is the item of that number in the log, or none. Whether it need not go to
+/// cells: the page is the thread's own, or who opened it has taken the item from there.
+[[gnu::noinline]] bool claim(Follower& self, Word& page, Word address, Word item) {
+  for (int tries = 0;;) {
+    const Word was = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+    switch (next(self, was)) {
+      case pages::Next::kNothing: return true;
+      case pages::Next::kTake:
+        if (!self.log.off) {
+          if (change(page, was, self.mine.page)) return true;
+        } else if (change(page, was, pages::word_of(pages::kShared, self.thread.slot, 0))) {
+          return false;
+        }
+        break;
+      case pages::Next::kOpen: {
+        const Word opening =
+            pages::word_of(pages::kOpening, pages::slot_of(was), pages::number_of(was));
+        if (change(page, was, opening)) open(self, page, address, pages::slot_of(was));
+        break;
+      }
+      case pages::Next::kWait: wait(self, page, address, was, tries); break;
+      case pages::Next::kCells:
+        return item != kNoItem && pages::slot_of(was) == self.thread.slot &&
+               pages::number_of(was) > item;
+    }
+  }
+}
+
+/// As put(), for the simple cases of a cell that nobody else can come to: see follow_own_as(),
+/// which has to be on its guard. False: nothing has changed.
+[[nodiscard]] [[gnu::always_inline]] inline bool put_quickly(const Mine& mine, Cell& cell,
+                                                             Word bytes, bool write,
+                                                             std::uint32_t site) {
+  const Word was_b = cell.b;
+  Word a = cell.a;
+  Word b = was_b;
+  if (!own_or_past(mine, cell, a) || !own_or_past(mine, cell, b)) return false;
+  const Word accessed = write ? bytes << 8 : bytes;
+  const Word superfluous = write ? accessed | bytes : bytes;
+  const auto covers = [&](Word entry) {
+    const Word has = write ? entry >> 8 : entry | (entry >> 8);
+    return entry >= mine.since && (bytes & ~has) == 0;
+  };
+  if (covers(a) || covers(b)) return true;
+  if (((a ^ mine.fresh) & ~(write ? Word{0xff00} : Word{0xff})) == 0 && cell.site_a == site &&
+      (b & superfluous) == 0) {
+    cell.a = a | accessed;
+    return true;
+  }
+  const auto rest = [&](Word entry) {
+    const Word left = entry & ~superfluous;
+    if (left == entry) return entry;
+    return (left & Entry::kBytes) == 0 ? 0 : left & ~Entry::kTold;
+  };
+  a = rest(a);
+  b = rest(b);
+  if (a != 0 && b != 0) return false;
+  const Word entry = mine.fresh | accessed;
+  if (a == 0) {
+    cell.a = entry;
+    cell.site_a = site;
+    if (b != was_b) cell.b = b;
+  } else {
+    cell.a = a;
+    cell.b = entry;
+    cell.site_b = site | cell.stirred();
+  }
+  return true;
+}
+
+/// As put(), while the thread is flushing its log.
+[[gnu::always_inline]] inline void put_own(Follower& self, const Mine& mine, const LogItem& item) {
+  const Word end = item.address() + item.length();
+  Chunk& chunk = *chunks[item.address() >> kChunkBits];
+  soil(item.address());
+  for (Word address = item.address(); address < end;) {
+    const Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
+    const Word bytes = ((Word{1} << (next - address)) - 1) << (address & 7);
+    if (item.kind() == LogItem::kRenew ||
+        !put_quickly(mine, chunk.cells[(address >> 3) % kChunkCells], bytes,
+                     item.kind() == LogItem::kWrite, item.site())) {
+      put(self,
+          {LogItem::place(item.kind(), address), LogItem::access(item.site(), next - address)});
+    }
+    address = next;
+  }
+}
+
+/// The log's items go to cells, but for those of pages that others have opened: theirs are there.
+/// Meanwhile nobody opens the others, and the cells of those are this thread's alone.
+void flush(Follower& self) {
+  Log& log = self.log;
+  const std::uint32_t slot = self.thread.slot;
+  const Word flushing = pages::word_of(pages::kOpening, slot, kFlushing);
+  Mine mine = self.mine;
+  // Neighbours mostly lie in the same page.
+  const Word* last = nullptr;
+  const auto is_last = [&](const Word& page) {
+    if (last == &page) return true;
+    last = &page;
+    return false;
+  };
+  const auto each = [&](const auto& visit) {
+    for (Word i = 0; i < log.count; ++i) {
+      const LogItem& item = log.items[i];
+      if (item.kind() == LogItem::kPlace) {
+        go_to(self, item.what);
+        mine.fresh = Entry::of(slot, item.what).bits;
+        mine.since = self.mine.since < mine.fresh ? self.mine.since : mine.fresh;
+      } else {
+        visit(item, page_of(*chunks[item.address() >> kChunkBits], item.address()));
+      }
+    }
+  };
+  each([&](const LogItem& item, Word& page) {
+    if (is_last(page)) return;
+    for (int tries = 0;;) {
+      const Word was = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+      if (pages::slot_of(was) != slot || was == flushing) return;
+      if (pages::tag_of(was) == pages::kOwned) {
+        if (change(page, was, flushing)) return;
+      } else if (pages::tag_of(was) == pages::kOpening) {
+        wait(self, page, item.address(), was, tries);
+      } else {
+        return;
+      }
+    }
+  });
+  begin_putting(self, slot);
+  each([&](const LogItem& item, Word& page) {
+    if (__atomic_load_n(&page, __ATOMIC_ACQUIRE) == flushing) {
+      each_access(item, [&](const LogItem& one) { put_own(self, mine, one); });
+    }
+  });
+  last = nullptr;
+  each([&](const LogItem& /*item*/, Word& page) {
+    if (is_last(page)) return;
+    if (__atomic_load_n(&page, __ATOMIC_RELAXED) == flushing) {
+      (void)change(page, flushing, self.mine.page);
+    }
+  });
+  log.empty();
+}
+
+/// Room for items of one line, and for their position; false: the thread does without a log.
+[[gnu::noinline]] void empty_log(Follower& self) {
+  if (self.thread.begin == 0) {
+    told(self);
+    pass(self);
+  }
+  if (self.log.count == 0) return;
+  flush(self);
+  if (!self.log.flushed) self.log.sample.begin();
+  self.log.flushed = true;
+  self.log.lines = 0;
+}
+[[nodiscard]] inline bool make_room(Follower& self, Word items) {
+  if (self.log.off || self.log.direct) return false;
+  if (__builtin_expect(static_cast<long>(self.log.count + items > Log::kItems), 0) != 0) {
+    empty_log(self);
+  }
+  return true;
+}
+
+[[gnu::always_inline]] inline void add(Log& log, Word where, Word what) {
+  LogItem& item = log.items[log.count];
+  __atomic_store_n(&item.what, what, __ATOMIC_RELAXED);
+  __atomic_store_n(&item.where, where, __ATOMIC_RELEASE);
+  __atomic_store_n(&log.count, log.count + 1, __ATOMIC_RELEASE);
+}
+[[gnu::always_inline]] inline void add_position(Follower& self) {
+  if (self.log.position == self.thread.position) return;
+  self.log.position = self.thread.position;
+  add(self.log, LogItem::place(LogItem::kPlace, 0), self.thread.position);
+}
+/// What comes behind it in the program's text is done behind it, but for what only membarrier()
+/// sees.
+void in_order() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+void make_pages() {
+  pages_on = process.session->checked == sieve::Checked::kAtomicity &&
+             sys::call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) >= 0;
+}
+
+void begin_log(Follower& self) {
+  Log& log = self.log;
+  log.off = !pages_on || self.thread.slot >= sieve::kKnown;
+  log.flushed = log.direct = false;
+  log.sample.begin();
+  log.empty();
+}
+
+void end_log(Follower& self) {
+  if (self.log.count != 0) flush(self);
+}
+
+void go_direct(Follower& self) {
+  if (self.log.count != 0) flush(self);
+  self.log.direct = true;
+}
+
+const Word* take_paged(Follower& self, const Word* word, const Word* end) {
+  Log& log = self.log;
+  const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
+  const bool logs = make_room(self, static_cast<Word>(end - word) + 1);
+  const bool filtered = __syndrome_thread.filter != nullptr;
+  const Word own = self.mine.page;
+  const bool samples = log.sample.now && !filtered;
+  Word index = ~Word{0};
+  Chunk* chunk = nullptr;
+  for (; word < end; ++word) {
+    if (wire::is_control(*word)) break;
+    const std::uint32_t number = wire::top_of(*word) - 1;
+    if (number >= sites.count) break;
+    const unit::Site& site = sites.first[number];
+    const Word address = wire::address_of(*word);
+    if (site.kind > unit::SiteKind::kReadWrite || address % kPageBytes + site.bytes > kPageBytes) {
+      break;
+    }
+    if (address >> kChunkBits != index) {
+      index = address >> kChunkBits;
+      chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
+      if (chunk == nullptr) break;
+    }
+    Word& page = page_of(*chunk, address);
+    const bool write = site.kind != unit::SiteKind::kRead;
+    if (samples) log.sample.see(address, write, self.thread.since);
+    const Word now = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+    if (pages::tag_of(now) == pages::kShared) {
+      // To cells.
+    } else if (logs) {
+      if (samples) ++log.sample.kept;
+      add_position(self);
+      add(log, LogItem::place(write ? LogItem::kWrite : LogItem::kRead, address),
+          LogItem::access(sites.base + number, site.bytes));
+      in_order();
+      if (__builtin_expect(static_cast<long>(__atomic_load_n(&page, __ATOMIC_RELAXED) == own), 1) !=
+              0 ||
+          claim(self, page, address, log.base + log.count - 1)) {
+        continue;
+      }
+      __atomic_store_n(&log.count, log.count - 1, __ATOMIC_RELEASE);
+    } else if (now != own) {
+      (void)claim(self, page, address, kNoItem);
+    }
+    if (samples) ++log.sample.passed_on;
+    const Word from = address & 7;
+    if (from + site.bytes > 8) break;
+    // The probe did not ask the filter.
+    if (!filtered) filter_touch(address, write);
+    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
+    if (!follow_own(self.mine, chunk->cells[(address >> 3) % kChunkCells], bytes, write,
+                    sites.base + number)) {
+      break;
+    }
+  }
+  return word;
+}
+
+bool keep_slowly(Follower& self, Word& page, const Access& access, const Stretch& stretch) {
+  Log& log = self.log;
+  const Word address = stretch.address;
+  if (!make_room(self, 2)) {
+    (void)claim(self, page, address, kNoItem);
+    return false;
+  }
+  add_position(self);
+  add(log, LogItem::place(access.write ? LogItem::kWrite : LogItem::kRead, address, stretch.step),
+      LogItem::access(access.site, stretch.length, stretch.each));
+  in_order();
+  if (__atomic_load_n(&page, __ATOMIC_RELAXED) == self.mine.page ||
+      claim(self, page, address, log.base + log.count - 1)) {
+    return true;
+  }
+  __atomic_store_n(&log.count, log.count - 1, __ATOMIC_RELEASE);
+  return false;
+}
+
+Strides keep_strides(Follower& self, const Access& access, Word address, std::int64_t stride,
+                     std::uint64_t count, Word each) {
+  if (!pages_on) return {count, false};
+  const auto step = static_cast<Word>(stride < 0 ? -stride : stride);
+  const Word at = address & wire::kAddressMask;
+  const Word room = stride < 0 ? at % kPageBytes : kPageBytes - 1 - at % kPageBytes;
+  Word these = room / step + 1;
+  if (these > count) these = count;
+  if (step > LogItem::kMostStep) these = 1;
+  const Word length = (these - 1) * step + each;
+  const Word first = stride < 0 ? at - (these - 1) * step : at;
+  return {these, keep(self, access, {first, length, these == 1 ? 0 : step, each})};
+}
+
+void share(Follower& self, Word address) {
+  if (!pages_on || cell_at(address) == nullptr) return;
+  Word& page = page_of(*chunks[address >> kChunkBits], address);
+  for (int tries = 0;;) {
+    const Word was = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+    const std::uint32_t slot = pages::slot_of(was);
+    switch (next(self, was)) {
+      case pages::Next::kCells: return;
+      case pages::Next::kWait: wait(self, page, address, was, tries); break;
+      case pages::Next::kNothing:
+      case pages::Next::kTake:
+        if (pages::tag_of(was) == pages::kNobody || slot != self.thread.slot) {
+          (void)change(page, was, pages::word_of(pages::kShared, self.thread.slot, 0));
+          break;
+        }
+        [[fallthrough]];
+      case pages::Next::kOpen:
+        if (change(page, was, pages::word_of(pages::kOpening, slot, pages::number_of(was)))) {
+          open(self, page, address, slot);
+        }
+        break;
+    }
+  }
+}
+
+void renew_page(Follower& self, Word& page, Word address, Word length) {
+  if (!pages_on) return;
+  const Word was = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+  switch (next(self, was)) {
+    case pages::Next::kCells: return;
+    case pages::Next::kNothing:
+    case pages::Next::kTake:
+      // What it had there is past, or there is nothing of it in a log.
+      if (pages::tag_of(was) == pages::kNobody || pages::slot_of(was) != self.thread.slot ||
+          pages::number_of(was) < past_of(self.thread.slot) || self.log.count == 0 ||
+          !make_room(self, 2)) {
+        return;
+      }
+      add_position(self);
+      add(self.log, LogItem::place(LogItem::kRenew, address), LogItem::access(0, length));
+      in_order();
+      if (__atomic_load_n(&page, __ATOMIC_RELAXED) == was) return;
+      [[fallthrough]];
+    case pages::Next::kOpen:
+    case pages::Next::kWait: (void)claim(self, page, address, kNoItem); return;
+  }
+}
+
+void renewed_page(Word& page) {
+  if (!pages_on) return;
+  const Word was = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+  if (pages::tag_of(was) != pages::kShared) return;
+  // What its last owner's log still has of it must not be installed again.
+  const Log& log = follower_at(pages::slot_of(was))->log;
+  if (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) < pages::number_of(was)) return;
+  (void)change(page, was, pages::kNobody);
+}
+
+}  // namespace syndrome::rt
