@@ -46,6 +46,10 @@ struct Options {
   /// set names are put into sets; none: as the spec says, or by class.
   const spec::Spec* spec = nullptr;
   std::optional<spec::DefaultSets> default_sets;
+  /// Likewise: one finding for each function that is a unit of work, and set, not for each
+  /// combination of sites. A long function that others come in between is one cause, and may have
+  /// dozens of those.
+  bool by_unit = false;
 };
 
 class Check {

@@ -92,6 +92,7 @@ struct CheckResult {
   Verdict verdict = Verdict::kClean;
   std::vector<Finding> findings;  // grouped by sites unless Options::all
   bool complete = true;  // false: there may be violations that `findings` leaves out (see notes)
+  bool idle = false;     // the trace has nothing that it judges: no such blocks
   std::vector<Stat> stats;
   std::vector<std::string> notes;     // what a reader must know beside the verdict
   std::vector<std::string> warnings;  // about the call: entries of the spec that match nothing

@@ -205,6 +205,8 @@ class Run {
     for (std::size_t i = 0; i < checks_.size(); ++i) {
       CheckResult result = timed(i, [&] { return checks_[i]->result(); });
       result.seconds = seconds_[i];
+      result.idle |= result.check == "atomicity" && result_.trace.counts.blocks == 0;
+      if (options_.drop_idle && result.idle) continue;
       result_.warnings.insert(result_.warnings.end(), result.warnings.begin(),
                               result.warnings.end());
       result_.results.push_back(std::move(result));

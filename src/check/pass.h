@@ -41,6 +41,9 @@ struct PassOptions {
   /// others.
   const std::unordered_set<std::string>* only = nullptr;
   bool lenient = false;  // pass over ill-formed events instead of refusing the trace
+  /// No results of checks that had nothing to judge (CheckResult::idle): nobody asked for them by
+  /// name.
+  bool drop_idle = false;
   /// Called about ten times a second.
   std::function<void(const Tick&)> on_progress;
   /// Asked after each batch until it first says yes. From then on the trace is taken to end at the

@@ -49,6 +49,16 @@ inline constexpr std::string_view kLeft = "the two are left in an inconsistent s
 inline constexpr std::string_view kSeen = "an inconsistent state of the two is observed";
 }  // namespace internal
 
+/// A set by what it has in common with those of other objects and other runs: "Account" of
+/// "Account at 5581c0", "money" of "money of 5581c0"; nothing of an address.
+[[nodiscard]] constexpr std::string_view set_without_object(std::string_view set) {
+  for (const std::string_view mark : {"@", " at ", " of "}) set = set.substr(0, set.find(mark));
+  const std::string_view number = set.substr(0, set.find_first_of("~+"));
+  const bool address =
+      number.size() >= 6 && number.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return address ? std::string_view() : set;
+}
+
 inline constexpr std::size_t kPatternCount = 14;
 
 inline constexpr std::array<Pattern, kPatternCount> kPatterns = [] {

@@ -164,6 +164,11 @@ Result<std::vector<const Registration*>> parse_checks(std::string_view list) {
   }
 }
 
+std::vector<const Registration*> default_checks(bool recorded) {
+  if (!recorded) return {find("atomicity")};
+  return {find("races"), find("atomic-sets"), find("atomicity"), find("determinism")};
+}
+
 Status has_engine(std::span<const Registration* const> checks, std::string_view engine) {
   if (engine.empty()) return {};
   std::vector<std::string_view> engines;

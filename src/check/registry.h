@@ -38,6 +38,11 @@ struct Registration {
 /// that is not asked for by name only. The error names the checks that exist and the nearest one.
 [[nodiscard]] Result<std::vector<const Registration*>> parse_checks(std::string_view list);
 
+/// What is checked when nobody says what: a recorded program for races and atomic sets, and for
+/// what its blocks are to be, where it has some (PassOptions::drop_idle); an imported trace for
+/// atomicity.
+[[nodiscard]] std::vector<const Registration*> default_checks(bool recorded);
+
 /// An error when `engine` is not empty and none of `checks` has it.
 [[nodiscard]] Status has_engine(std::span<const Registration* const> checks,
                                 std::string_view engine);

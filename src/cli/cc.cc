@@ -59,7 +59,7 @@ std::string find_in_path(const std::string& name) {
   while (true) {
     const std::size_t colon = rest.find(':');
     const std::string_view folder = rest.substr(0, colon);
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
     std::error_code error;
     if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate, error)) {
       return candidate;

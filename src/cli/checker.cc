@@ -26,7 +26,10 @@ std::string checks_help() {
   for (const check::Registration& entry : check::registry()) {
     if (!entry.asked_for_by_name_only) help += fmt::format("{} ({}), ", entry.name, entry.summary);
   }
-  return help + "or all";
+  return help +
+         "or all. Without it, a program that was recorded or runs is checked for races and "
+         "atomic-sets, and for atomicity and determinism where its annotations or the spec give it "
+         "such blocks; an imported trace for atomicity";
 }
 
 Status read_atomic_sets(const std::string& word, std::optional<spec::DefaultSets>& sets) {
@@ -46,9 +49,7 @@ Status read_atomic_sets(const std::string& word, std::optional<spec::DefaultSets
 }  // namespace
 
 void add_what_to_check(CLI::App& command, CheckCall& call) {
-  command.add_option("--check", call.checks, checks_help())
-      ->type_name("LIST")
-      ->capture_default_str();
+  command.add_option("--check", call.checks, checks_help())->type_name("LIST");
   command
       .add_option("--engine", call.options.engine,
                   "The algorithm for atomicity: reach (default), aerodrome or velodrome")
@@ -83,6 +84,9 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
       .add_flag("--all", call.options.all,
                 "Every finding, not one for each combination of places in the source")
       ->excludes(first);
+  command.add_flag("--by-site", call.by_site,
+                   "For atomic-sets in a program: one finding for each combination of places, not "
+                   "one for each function and set");
   add_render_options(command, call.render, report_names);
   command.add_flag("-q,--quiet", call.quiet,
                    "The exit code alone: no report on standard output, no warnings, no progress");
@@ -90,9 +94,12 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
 
 std::optional<Error> Checker::prepare() {
   if (const Status status = check_format(call_.render); !status) return status.error();
-  Result<std::vector<const check::Registration*>> checks = check::parse_checks(call_.checks);
-  if (!checks) return checks.error();
-  checks_ = *checks;
+  checks_ = check::default_checks(true);
+  if (!by_default()) {
+    Result<std::vector<const check::Registration*>> checks = check::parse_checks(*call_.checks);
+    if (!checks) return checks.error();
+    checks_ = *checks;
+  }
   if (const Status status = check::has_engine(checks_, call_.options.engine); !status) {
     return status.error();
   }
@@ -235,9 +242,13 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
       if (output_) output_ = write_to(call_.render.stream, text);
     };
   }
-  say_what_is_deterministic(file, check_options);
+  const Result<bool> is_recorded = input ? input->is_recorded() : Result<bool>(true);
+  if (!is_recorded) return is_recorded.error();
+  const bool recorded = *is_recorded;
+  say_what_is_deterministic(recorded, check_options);
   check_options.spec = spec_ ? &*spec_ : nullptr;
   check_options.default_sets = default_sets_;
+  check_options.by_unit = recorded && !call_.by_site;
   check_options.jobs = jobs();
   check_options.spread = ranks_;
   ProgressBar bar(shows_progress);
@@ -249,16 +260,23 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   check_options.on_search = [&show](std::uint64_t done, std::uint64_t total) {
     show({.pass = 2, .events = done, .bytes = {done, total}});
   };
-  for (const check::Registration* entry : checks_) checks.push_back(entry->make(check_options));
+  for (const check::Registration* entry :
+       by_default() ? check::default_checks(recorded) : checks_) {
+    checks.push_back(entry->make(check_options));
+  }
   check::PassOptions options;
   options.spec = spec_ ? &*spec_ : nullptr;
   options.lenient = call_.lenient;
+  options.drop_idle = by_default() && recorded;
   options.interrupted = interrupted;
   options.on_progress = show;
-  const auto read_told = [&] { return live::read_told_trace(file, {call_.jobs}); };
+  const auto read = [&] {
+    return call_.told ? live::read_told_trace(file, {call_.jobs})
+                      : trace::read_capture(file, {call_.jobs}, true);
+  };
   Result<check::PassResult> result =
-      input ? check::run_pass(*input, checks, options)
-            : check::run_pass(read_told, trace::Format::kSyn, checks, options);
+      input && !call_.only_shared ? check::run_pass(*input, checks, options)
+                                  : check::run_pass(read, trace::Format::kSyn, checks, options);
   bar.erase();
   return result;
 }
@@ -285,10 +303,9 @@ Result<report::Report> Checker::look_at(const std::string& file) {
 
 /// What the spec declares. Where nobody declares anything, the begin … end of an imported trace
 /// are meant; a recorded program has its annotations, and its begin … end are atomic blocks.
-void Checker::say_what_is_deterministic(const std::string& path, check::Options& options) {
+void Checker::say_what_is_deterministic(bool recorded, check::Options& options) const {
   options.deterministic = declared_deterministic();
-  const Result<bool> recorded = call_.told ? Result<bool>(true) : trace::is_capture(path);
-  options.every_begin_is_deterministic = !options.deterministic && (!recorded || !*recorded);
+  options.every_begin_is_deterministic = !options.deterministic && !recorded;
 }
 
 std::function<bool(std::string_view)> Checker::declared_deterministic() const {

@@ -24,14 +24,16 @@ namespace syndrome::cli {
 
 struct CheckCall {
   std::vector<std::string> traces;
-  std::string checks = "atomicity";
+  std::optional<std::string> checks;  // names; none: what fits the trace (check::default_checks)
   std::string spec;
   std::string atomic_sets;  // class, each or all; empty: as the spec says
   check::Options options;
   unsigned jobs = 0;
   bool lenient = false;
+  bool by_site = false;  // of atomic-sets in a recording: not check::Options::by_unit
   bool quiet = false;
   bool told = false;  // the traces are what was told of a run while it ran (live/told_trace.h)
+  bool only_shared = false;  // they are recordings, of which only verdicts matter
   FilterOptions filter;
   RenderOptions render;
   /// Called while a trace is looked at, about ten times a second.
@@ -60,6 +62,8 @@ class Checker {
 
   // After prepare(): what to look for.
   [[nodiscard]] bool checks_only(std::span<const std::string_view> names) const;
+  /// Whether nobody has said what.
+  [[nodiscard]] bool by_default() const { return !call_.checks; }
   [[nodiscard]] const spec::Spec* spec() const { return spec_ ? &*spec_ : nullptr; }
   /// Whether a function or block is declared deterministic in the spec; empty when none is.
   [[nodiscard]] std::function<bool(std::string_view)> declared_deterministic() const;
@@ -74,7 +78,7 @@ class Checker {
   [[nodiscard]] unsigned jobs() const;
   bool check_among_ranks();
   void help_with(const std::string& file);
-  void say_what_is_deterministic(const std::string& path, check::Options& options);
+  void say_what_is_deterministic(bool recorded, check::Options& options) const;
   report::Report report_on(const std::string& file, const check::PassResult& result);
   void filter(report::Report& report);
   void show(report::Report report);
@@ -84,7 +88,7 @@ class Checker {
   const CheckCall& call_;
   Ranks* ranks_ = nullptr;
   bool has_ranks_ = false;
-  std::vector<const check::Registration*> checks_;
+  std::vector<const check::Registration*> checks_;  // by default, those of a recording
   std::optional<spec::Spec> spec_;
   std::optional<spec::DefaultSets> default_sets_;
   std::optional<report::Filter> filter_;

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace syndrome::cli {
 
@@ -34,5 +36,8 @@ void add_trace_cat(CLI::App& trace, int& exit_code);
 void add_trace_convert(CLI::App& trace, int& exit_code);
 void add_trace_validate(CLI::App& trace, int& exit_code);
 void add_trace_generate(CLI::App& trace, int& exit_code);
+
+/// "syndrome trace info", or with something else between.
+std::string full_name(const CLI::App& app, std::string_view between = " ");
 
 }  // namespace syndrome::cli

@@ -22,11 +22,6 @@ const CLI::App& called(const CLI::App& app) {
   return *at;
 }
 
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name()
-                                     : full_name(*app.get_parent()) + " " + app.get_name();
-}
-
 std::string commands_of(const CLI::App& app) {
   std::string list;
   for (const CLI::App* sub : app.get_subcommands({})) {
@@ -96,7 +91,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  syndrome c++ -g -O2 bank.cc -o bank      build with probes\n"
       "  syndrome record -o run.syn -- ./bank     keep the trace of a run\n"
-      "  syndrome check run.syn                   is every block atomic?\n"
+      "  syndrome check run.syn                   races? data out of step? blocks not atomic?\n"
       "  syndrome refine -o bank.toml -- ./bank   learn what is atomic\n"
       "  syndrome trace info run.syn              what is in a trace?\n"
       "  syndrome check --help                    options, exit codes, an example");

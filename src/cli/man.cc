@@ -27,12 +27,6 @@ std::vector<const CLI::App*> commands_in(const CLI::App& app) {
   return result;
 }
 
-/// "syndrome trace info", or with another character between.
-std::string full_name(const CLI::App& app, std::string_view between = " ") {
-  if (app.get_parent() == nullptr) return app.get_name();
-  return fmt::format("{}{}{}", full_name(*app.get_parent(), between), between, app.get_name());
-}
-
 /// On one line: main.cc has broken it for the terminal.
 std::string description_of(const CLI::Option& option) {
   std::string text = option.get_description();
@@ -377,6 +371,11 @@ int man(const CLI::App& app, const ManCall& call) {
 }
 
 }  // namespace
+
+std::string full_name(const CLI::App& app, std::string_view between) {
+  if (app.get_parent() == nullptr) return app.get_name();
+  return fmt::format("{}{}{}", full_name(*app.get_parent(), between), between, app.get_name());
+}
 
 void add_man(CLI::App& app, int& exit_code) {
   auto call = std::make_shared<ManCall>();

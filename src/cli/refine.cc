@@ -307,7 +307,7 @@ void add_refine(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char
       "Example:\n"
       "  syndrome refine -o prog.toml --runs 5 -- ./prog --threads 4\n"
       "  syndrome record -o new.syn -- ./prog --threads 16\n"
-      "  syndrome check --spec prog.toml new.syn      what is violated now is news");
+      "  syndrome check --check atomicity --spec prog.toml new.syn   what is violated is news");
   // What follows -- is not for CLI11, which takes "[a,b]" apart.
   std::span<char*> rest;
   if (arguments.size() > 1 && std::string_view(arguments[1]) == "refine") {

@@ -41,6 +41,7 @@ struct RunCall {
   int error_exit_code = kFindingsInRun;
   bool eager = false;
   bool after = false;
+  std::uint64_t most_disk = std::uint64_t{4} << 30;  // for the trace of a process that is not kept
 };
 
 /// A folder for a trace that nobody has asked to keep.
@@ -115,6 +116,11 @@ bool can_watch(const RunCall& call, const Checker& checker) {
   return call.record->order == rt::Order::kFeasible && checker.checks_only(kWatched);
 }
 
+/// To these, an access that no other thread's conflict with is nothing, and nobody will look at the
+/// trace otherwise. (--after has everything, so that the two can be compared.)
+constexpr std::array<std::string_view, 4> kVerdicts = {"atomicity", "races", "determinism",
+                                                       "atomic-sets"};
+
 sieve::Checked kind_of(const Checker& checker) {
   constexpr std::array<std::string_view, 1> kAtomicity = {"atomicity"};
   constexpr std::array<std::string_view, 2> kRaces = {"atomicity", "races"};
@@ -129,6 +135,33 @@ record::MakeTaker watcher(const RunCall& call, const Checker& checker) {
   options.other_blocks = checker.declared_deterministic();
   options.snapshots = call.eager;
   return [options](const std::string& output) { return live::watch(options, output); };
+}
+
+/// A run that lasts must not fill the disk with a trace that nobody asked for: it ends at what the
+/// call allows, and at half of the room that there is.
+void limit_disk(RunCall& call, const std::string& output) {
+  std::error_code unknown;
+  const fs::space_info space = fs::space(fs::path(output).parent_path(), unknown);
+  std::uint64_t most = call.most_disk;
+  if (!unknown) most = std::min<std::uint64_t>(most, space.available / 2);
+  call.record->most_bytes = std::max<std::uint64_t>(most, std::uint64_t{1} << 20);
+}
+
+void warn_of_full(const RunCall& call) {
+  // The recorder writes whole chunks, of less than this; it gives up when one does not fit.
+  constexpr std::uint64_t kChunk = std::uint64_t{1} << 19;
+  const std::uint64_t most = call.record->most_bytes;
+  if (most == 0 || call.check.quiet) return;
+  for (const std::string& trace : call.check.traces) {
+    std::error_code unknown;
+    const std::uint64_t size = fs::file_size(trace, unknown);
+    if (unknown || size + kChunk < most) continue;
+    warn(
+        call.check.title(trace),
+        fmt::format("its trace has come to {:.1f} GB: what it did after that is not checked. Allow "
+                    "more with --disk (and room in TMPDIR), or keep the trace with -o FILE",
+                    static_cast<double>(size) / 1e9));
+  }
 }
 
 /// The exit code. A trace that is not kept is called by its program's name.
@@ -158,6 +191,10 @@ int run(RunCall& call) {
     call.record->make_taker = watcher(call, checker);
     call.record->checked = kind_of(checker);
   }
+  if (scratch.made() && !call.check.told) {
+    limit_disk(call, output);
+    call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
+  }
   call.record->quiet = true;
   timespec begin{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &begin);
@@ -168,6 +205,7 @@ int run(RunCall& call) {
     ended = record::record(*call.record);
   }
   call.check.traces = traces_of(output, begin);
+  warn_of_full(call);
   if (call.check.traces.empty()) return ended.exit_code;
   // A second trace of a call is a report of its own; JSON of several is a list.
   catch_ending();
@@ -195,6 +233,16 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
       "--after", call->after,
       "Record everything and check it when the program has ended: slower, and the same "
       "verdicts");
+  command
+      ->add_option(
+          "--disk", call->most_disk,
+          "Where everything is recorded (--after, --check atomic-sets, the default) and not "
+          "kept: the most that a process's trace takes in TMPDIR, and at most half of the "
+          "room there. What comes behind that is not checked, with a warning")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1} << 20, std::uint64_t{1} << 50).description(""))
+      ->default_str("4G");
   command
       ->add_option("--error-exitcode", call->error_exit_code,
                    "The exit code when there are findings")

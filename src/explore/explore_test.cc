@@ -374,7 +374,7 @@ struct Serving {
   std::atomic<bool> stop = false;
   std::thread thread;
 
-  explicit Serving(Server::Handler handler)
+  explicit Serving(const Server::Handler& handler)
       : thread([this, handler] { server->serve(handler, [this] { return stop.load(); }); }) {}
   ~Serving() {
     stop = true;

@@ -11,7 +11,7 @@ namespace syndrome::instrument {
 namespace {
 
 // Deeper chains of calls than this are rare, and each level is a level of recursion here.
-constexpr unsigned kMostDepth = 32;
+constexpr unsigned kMostCalls = 32;
 
 enum class Intrinsic { kHarmless, kPassesOn, kOther };
 
@@ -110,7 +110,7 @@ EscapeAnalysis::Fate EscapeAnalysis::fate_of_argument(const llvm::Argument* argu
   // Another definition of a function that the linker may pick is still the same source (ODR).
   if (function->isDeclaration() ||
       (function->isInterposable() && !function->hasLinkOnceLinkage()) ||
-      function->isPresplitCoroutine() || depth_ >= kMostDepth) {
+      function->isPresplitCoroutine() || depth_ >= kMostCalls) {
     return {.escapes = true, .returned = true};
   }
   if (const auto known = arguments_.find(argument); known != arguments_.end()) {

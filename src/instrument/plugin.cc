@@ -33,7 +33,7 @@ void add_callbacks(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
         if (!plan.empty()) {
-          passes.addPass(syndrome::instrument::EnforcePass({plan, steps, probes}));
+          passes.addPass(syndrome::instrument::EnforcePass({plan.getValue(), steps, probes}));
         } else if (mode == Mode::kSource) {
           passes.addPass(InstrumentPass(Mode::kSource));
         } else {

@@ -12,6 +12,7 @@ namespace syndrome::instrument {
 
 struct RunsPass : llvm::PassInfoMixin<RunsPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+  // NOLINTNEXTLINE(readability-identifier-naming): LLVM calls it so.
   static bool isRequired() { return true; }
 };
 

@@ -81,7 +81,7 @@ std::string readable_name(llvm::StringRef linkage_name) {
   std::string name = linkage_name.str();
   if (!linkage_name.starts_with("_Z")) return name;
   int status = 0;
-  char* const known = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  char* const known = __cxxabiv1::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   if (known == nullptr) name = llvm::demangle(name);
   std::free(known);
   return name;

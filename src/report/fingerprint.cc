@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "check/patterns.h"
 #include "report/reordering.h"
 
 namespace syndrome::report {
@@ -47,6 +48,13 @@ std::string fingerprint_of(const Finding& finding) {
     }
     std::ranges::sort(texts);
     for (const std::string& text : texts) add({}, text);
+  } else if (const Block* unit = finding.pattern != 0 && functions && finding.units.size() == 2
+                                     ? finding.block_at(finding.units[0])
+                                     : nullptr;
+             unit != nullptr && !unit->label.empty()) {
+    // Which of its places are met, and by whom, is another one in every run.
+    key = fmt::format("{}\nunit {}\n{}", finding.rule, unit->label,
+                      check::atomic_sets::set_without_object(finding.set));
   } else if (finding.cycle.empty()) {
     for (const Site& site : finding.sites) add_site(site.event, &site);
   }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 60;   // more is not a picture
 constexpr std::size_t kMostReasons = 3;  // variables and locks that the label of an edge names
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoNode = std::numeric_limits<std::size_t>::max();
 
 std::string key_of(EventKind kind, std::string_view target) {
   return fmt::format("{}{}", target_space(kind) == Space::kLock ? 'l' : 'v', target);
@@ -36,7 +36,7 @@ bool counts(EventKind kind) {
 }
 
 /// A string of DOT.
-std::string quoted(std::string_view text) {
+std::string dot_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -75,7 +75,7 @@ void TransactionGraph::one(EventNumber number, const Event& event, const Names& 
   if (number >= first_ && (own || touches)) {
     const std::string thread(names.thread(event.thread));
     const Node node = node_at(number, thread, event, names);
-    if (node != kNone && touches) {
+    if (node != kNoNode && touches) {
       const std::string_view name = names.of(*target_space(event.kind), event.target);
       const std::string why = target_space(event.kind) == Space::kLock
                                   ? fmt::format("lock {}", name)
@@ -117,13 +117,13 @@ TransactionGraph::Node TransactionGraph::node_at(EventNumber number, const std::
     const std::string& label = open->second.label;
     name = label.empty() ? fmt::format("block at event {}", begin) : function_words(label);
   }
-  Node node = kNone;
+  Node node = kNoNode;
   if (const auto known = of_block_.find(begin); begin != 0 && known != of_block_.end()) {
     node = known->second;
   } else {
     if (nodes_.size() >= kMostNodes && site == nullptr) {
       ++left_out_;
-      return kNone;
+      return kNoNode;
     }
     node = nodes_.size();
     if (begin == 0) {
@@ -152,16 +152,16 @@ std::string TransactionGraph::dot() const {
       "// {}\ndigraph finding {{\n  rankdir=TB;\n  label={};\n  node [shape=box, style=rounded, "
       "fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10, color=gray50, "
       "fontcolor=gray30];\n",
-      clean(finding_.fingerprint), quoted(clean(headline_of(finding_))));
+      clean(finding_.fingerprint), dot_string(clean(headline_of(finding_))));
   for (Node i = 0; i < nodes_.size(); ++i) {
     const Transaction& one = nodes_[i];
     const std::string events = one.first == one.last
                                    ? fmt::format("event {}", one.first)
                                    : fmt::format("events {} to {}", one.first, one.last);
-    out += fmt::format(
-        "  t{} [label={}{}];\n", i,
-        quoted(fmt::format("{}: {}\n{}", clean(thread_words(one.thread)), clean(one.name), events)),
-        one.guilty ? ", color=red, penwidth=2" : "");
+    out += fmt::format("  t{} [label={}{}];\n", i,
+                       dot_string(fmt::format("{}: {}\n{}", clean(thread_words(one.thread)),
+                                              clean(one.name), events)),
+                       one.guilty ? ", color=red, penwidth=2" : "");
   }
   std::set<Link> red;
   const std::vector<check::Edge> arrows = arrows_of(finding_);
@@ -174,9 +174,9 @@ std::string TransactionGraph::dot() const {
     red.insert({from->second, to->second});
     out += fmt::format("  t{} -> t{} [color=red, fontcolor=red, penwidth=2, label={}];\n",
                        from->second, to->second,
-                       quoted(fmt::format("{}: {} ({})\nbefore {} ({})", letter(i),
-                                          clean(says(tail.op, tail.target)), tail.event,
-                                          clean(says(head.op, head.target)), head.event)));
+                       dot_string(fmt::format("{}: {} ({})\nbefore {} ({})", letter(i),
+                                              clean(says(tail.op, tail.target)), tail.event,
+                                              clean(says(head.op, head.target)), head.event)));
   }
   for (const auto& [pair, reasons] : links_) {
     if (red.contains(pair)) continue;
@@ -189,7 +189,7 @@ std::string TransactionGraph::dot() const {
       named.push_back(clean(reason));
     }
     out += fmt::format("  t{} -> t{} [label={}];\n", pair.from, pair.to,
-                       quoted(fmt::format("{}", fmt::join(named, "\n"))));
+                       dot_string(fmt::format("{}", fmt::join(named, "\n"))));
   }
   for (const Link& pair : program_order_) {
     if (!red.contains(pair)) {
@@ -199,7 +199,7 @@ std::string TransactionGraph::dot() const {
   if (left_out_ != 0) {
     out += fmt::format(
         "  rest [shape=plaintext, label={}];\n",
-        quoted(fmt::format("{} of other transactions are left out", many(left_out_, "event"))));
+        dot_string(fmt::format("{} of other transactions are left out", many(left_out_, "event"))));
   }
   return out + "}\n";
 }

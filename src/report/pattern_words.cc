@@ -13,7 +13,6 @@ namespace syndrome::report {
 namespace {
 
 using check::atomic_sets::Pattern;
-using check::atomic_sets::Step;
 
 const Pattern& pattern_of(const Finding& finding) {
   return check::atomic_sets::pattern(finding.pattern);
@@ -24,7 +23,7 @@ std::string_view field_of(std::string_view location) {
   return location.substr(0, location.find('@'));
 }
 
-std::string_view location_of(const Finding& finding, const Step& step) {
+std::string_view location_of(const Finding& finding, const check::atomic_sets::Step& step) {
   return field_of(finding.locations[step.second ? 1 : 0]);
 }
 
@@ -64,13 +63,13 @@ std::string pattern_words(const Finding& finding) {
   const Pattern& pattern = pattern_of(finding);
   std::string text;
   for (std::size_t i = 0; i < pattern.length; ++i) {
-    const Step& step = pattern.steps[i];
+    const check::atomic_sets::Step& step = pattern.steps[i];
     const Site& site = *finding.site_at(finding.events[i]);
     const bool same =
         i > 0 && location_of(finding, step) == location_of(finding, pattern.steps[i - 1]);
-    const bool told =
-        std::ranges::any_of(std::span(pattern.steps).first(i),
-                            [&](const Step& before) { return before.other == step.other; });
+    const bool told = std::ranges::any_of(
+        std::span(pattern.steps).first(i),
+        [&](const check::atomic_sets::Step& before) { return before.other == step.other; });
     text += i == 0 ? "" : ", then ";
     text += fmt::format("{} {} {}", thread_words(site.thread),
                         same ? says_it(site.op) : says(site.op, location_of(finding, step)),

@@ -19,7 +19,7 @@ using check::Candidate;
 using check::Refinement;
 using State = Candidate::State;
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kPageColumns = 100;
 
 /// An entry of the spec, and the functions that it stands for.
 struct Line {
@@ -123,7 +123,7 @@ class SpecWriter {
 
  private:
   void comment(std::string_view text, std::size_t indent) {
-    for (const std::string& each : wrap(clean(text), kColumns - indent - 2)) {
+    for (const std::string& each : wrap(clean(text), kPageColumns - indent - 2)) {
       out_ += std::string(indent, ' ') + "# " + each + "\n";
     }
   }

@@ -111,10 +111,10 @@ class Maker {
 
   /// The innermost place of the program itself; where there is none, the library's.
   Place taken_at(const check::HeldLock& held) {
-    const Place own = places_.of(held.site).front();
+    Place own = places_.of(held.site).front();
     if (!of_library(Frame{"", own})) return own;
     for (const SiteId caller : held.callers) {
-      const Place place = places_.of(caller).front();
+      Place place = places_.of(caller).front();
       if (place.known() && !of_library(Frame{"", place})) return place;
     }
     return own;

@@ -17,8 +17,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-extern char** environ;
-
 namespace syndrome::report {
 namespace {
 

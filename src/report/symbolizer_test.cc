@@ -59,7 +59,7 @@ while read -r module offset; do
   echo '{"Address":"'$offset'","Symbol":['"$inner,$outer"$((offset))'}]}'
 done
 )")},
-                         milliseconds(10'000)});
+                         milliseconds(1'000'000)});
   std::vector<Address> addresses;
   for (std::uint64_t i = 1; i <= 1000; ++i) addresses.push_back(at(i));
   symbolizer.prepare(addresses);
@@ -77,7 +77,7 @@ TEST_F(SymbolizerTest, none_or_one_that_fails_is_no_error) {
   for (const std::string& program :
        {std::string("/no/such/program"), script("exit 1\n"), script("echo '{\"Symbol\": 7}'\n"),
         script("echo not json\n"), script("echo '{\"Symbol\":[{\"Line\":-1}]}'\n")}) {
-    Symbolizer symbolizer({{program}, milliseconds(10'000)});
+    Symbolizer symbolizer({{program}, milliseconds(1'000'000)});
     symbolizer.prepare({at(1), at(2)});
     EXPECT_TRUE(symbolizer.places_of(at(1)).empty()) << program;
   }
@@ -90,7 +90,7 @@ TEST_F(SymbolizerTest, one_that_does_not_answer_is_stopped) {
 }
 
 TEST_F(SymbolizerTest, a_module_that_is_not_there_is_not_asked_for) {
-  Symbolizer symbolizer({{script("touch \"$0.ran\"\n")}, milliseconds(10'000)});
+  Symbolizer symbolizer({{script("touch \"$0.ran\"\n")}, milliseconds(1'000'000)});
   symbolizer.prepare({{"/no/such/module", 1, ""}, {"/dev/zero", 1, ""}, {"a\"b/c", 1, ""}});
   EXPECT_EQ(symbolizer.runs(), 0U);
   EXPECT_FALSE(fs::exists(path_ / "symbolizer.ran"));

@@ -17,7 +17,7 @@ constexpr int kLocks = 2;
 
 std::string named(int process, std::uint64_t track, std::string_view kind, std::string_view name) {
   return fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", kind,
-                     process, track, quoted(name));
+                     process, track, report::quoted(name));
 }
 
 /// Tracks are numbered from 1: 0 stands for the process.
@@ -81,15 +81,15 @@ void Timeline::one(EventNumber number, const Event& event, const Names& names, s
   const std::string words = says(event.kind, target);
   const std::string where =
       fmt::format(R"("ts":{},"pid":{},"tid":{})", number, kThreads, track(event.thread.value));
-  const std::string about =
-      fmt::format(R"("args":{{"event":{},"place":{}}})", number, quoted(names.site(event.site)));
+  const std::string about = fmt::format(R"("args":{{"event":{},"place":{}}})", number,
+                                        report::quoted(names.site(event.site)));
   switch (event.kind) {
     case EventKind::kBegin:
     case EventKind::kEnter:
       ++thread.depth;
       put(out, fmt::format(R"({{"ph":"B","cat":"{}","name":{},{},{}}})",
                            event.kind == EventKind::kBegin ? "block" : "function",
-                           quoted(target.empty() ? "block" : target), where, about));
+                           report::quoted(target.empty() ? "block" : target), where, about));
       break;
     case EventKind::kEnd:
     case EventKind::kExit:
@@ -100,7 +100,8 @@ void Timeline::one(EventNumber number, const Event& event, const Names& names, s
     case EventKind::kAcquire: take_lock(number, event, thread, names, out); [[fallthrough]];
     default:
       if (event.kind == EventKind::kRelease) release_lock(number, event, out);
-      put(out, fmt::format(R"({{"ph":"i","s":"t","name":{},{},{}}})", quoted(words), where, about));
+      put(out, fmt::format(R"({{"ph":"i","s":"t","name":{},{},{}}})", report::quoted(words), where,
+                           about));
   }
   mark(number, event, words, out);
   thread.last = number;
@@ -118,15 +119,15 @@ void Timeline::take_lock(EventNumber number, const Event& event, const ThreadSta
   if (lock.released > thread.last && thread.last != 0 && lock.holder != event.thread.value) {
     put(out, fmt::format(
                  R"({{"ph":"X","cat":"wait","name":{},"ts":{}.25,"dur":{}.5,"pid":{},"tid":{}}})",
-                 quoted(fmt::format("waits for lock {}, which {} has", lock.name,
-                                    threads_[lock.holder].name)),
+                 report::quoted(fmt::format("waits for lock {}, which {} has", lock.name,
+                                            threads_[lock.holder].name)),
                  thread.last, number - thread.last - 1, kThreads, track(event.thread.value)));
   }
   if (lock.open) return;
   lock.open = true;
   lock.holder = event.thread.value;
   put(out, fmt::format(R"({{"ph":"B","cat":"lock","name":{},"ts":{},"pid":{},"tid":{}}})",
-                       quoted(thread.name), number, kLocks, track(event.target)));
+                       report::quoted(thread.name), number, kLocks, track(event.target)));
 }
 
 void Timeline::release_lock(EventNumber number, const Event& event, std::string& out) {
@@ -146,7 +147,8 @@ void Timeline::mark(EventNumber number, const Event& event, const std::string& w
   const std::string where =
       fmt::format(R"("ts":{}.125,"pid":{},"tid":{})", number, kThreads, track(event.thread.value));
   put(out, fmt::format(R"({{"ph":"X","cat":"finding","name":{},"dur":0.5,{}}})",
-                       quoted(fmt::format("finding {}: {}", from->second.finding, words)), where));
+                       report::quoted(fmt::format("finding {}: {}", from->second.finding, words)),
+                       where));
   for (auto each = from; each != to; ++each) {
     const Mark& mark = each->second;
     put(out, fmt::format(R"({{"ph":"{}",{}"cat":"finding","name":"finding {}","id":{},{}}})",

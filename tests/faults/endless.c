@@ -1,5 +1,5 @@
-// Works until it is told to end, or for as many rounds as its argument says; with "catch" it ends
-// in order at the signal of the terminal.
+// Works until it is told to end, or for as many rounds as its argument says, and until the file is
+// there that a second argument names; with "catch" it ends in order at the signal of the terminal.
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -42,6 +42,7 @@ int main(int count, char** arguments) {
   pthread_create(&thread, NULL, work, NULL);
   work(NULL);
   pthread_join(thread, NULL);
+  while (count > 2 && access(arguments[2], F_OK) != 0) usleep(1000);
   race_after();
   printf("told %d\n", (int)told);
   return 3;

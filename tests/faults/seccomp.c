@@ -17,8 +17,18 @@
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), \
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
+static pthread_barrier_t both;
+static void* meet(void* unused) {
+  pthread_barrier_wait(&both);
+  return unused;
+}
+
 int main(int count, char** arguments) {
   const int no_mapping = count > 1 && strcmp(arguments[1], "mmap") == 0;
+  // Two threads that are alive together: so there are two stacks, and two buffers of ours, to use
+  // again. (Those of race_before may come one after the other, on one of each.)
+  pthread_barrier_init(&both, NULL, 2);
+  race_in(meet);
   race_before();
   struct sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

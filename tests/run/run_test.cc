@@ -133,12 +133,67 @@ TEST_F(Run, TellsWhatItFoundInAProgramThatASignalKilled) {
   }
 }
 
+// Of what is followed, and of what is recorded and looked at again and again.
 TEST_F(Run, PrintsNewsWhileTheProgramRuns) {
-  const Outcome outcome =
-      run("syndrome run --eager --check atomicity -- ./program broken wait > out 2> err & "
-          "for i in $(seq 400); do grep -q 'Atomicity violated' err && break; sleep 0.05; done; "
-          "grep -c 'there is news' err; kill -TERM $!; wait $!; grep -c 'Atomicity violated' err");
-  EXPECT_EQ(outcome.out, "1\n2\n");
+  for (const std::string check : {"atomicity", "atomic-sets"}) {
+    const Outcome outcome =
+        run("syndrome run --eager --check " + check +
+            " -- ./program broken wait > out 2> err & "
+            "until grep -q ' violated in ' err; do sleep 0.05; done; "
+            "grep -c 'there is news' err; kill -TERM $!; wait $!; grep -c ' violated in ' err");
+    EXPECT_EQ(outcome.out, "1\n2\n") << check;
+  }
+}
+
+// A trace that nobody keeps does not fill the disk: what comes behind its end is not checked.
+TEST_F(Run, EndsATraceThatGrowsTooLarge) {
+  shell_.write("much.c",
+               "#include <stdio.h>\n"
+               "static unsigned at = 1, table[1 << 16];\n"
+               "int main(void) {\n"
+               "  for (int i = 0; i < 1000000; i++) {\n"
+               "    at = at * 1664525 + 1013904223;\n"
+               "    table[at >> 16] += at;\n"
+               "  }\n"
+               "  puts(\"done\");\n"
+               "}\n");
+  EXPECT_EQ(run("syndrome cc -g -O1 -pthread much.c -o much").code, 0);
+  const Outcome outcome = run("syndrome run --check atomic-sets --disk 1M -- ./much");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "done\n");
+  EXPECT_THAT(outcome.err, HasSubstr("--disk"));
+  EXPECT_THAT(outcome.err, HasSubstr("Atomic-sets clean"));
+  EXPECT_THAT(run("syndrome run --check atomic-sets -- ./much").err, Not(HasSubstr("--disk")));
+}
+
+/// What is checked when nobody says what (contract): races and atomic sets always; blocks where
+/// there are some.
+TEST_F(Run, ChecksWhatFitsTheProgram) {
+  const auto checks_of = [this](const std::string& command) {
+    (void)run(command);
+    return run("sed -n 's/.*\"check\": \"\\([a-z-]*\\)\",* *$/\\1/p' r.json | uniq").out;
+  };
+  const std::string fine = "syndrome run --format json --report r.json ";
+  EXPECT_EQ(checks_of(fine + "-- ./program fine"), "races\natomic-sets\natomicity\n");
+  EXPECT_EQ(checks_of(fine + "--check races -- ./program fine"), "races\n");
+  shell_.write("spec.toml", "[blocks]\nexclude = [\"add\"]\n");
+  EXPECT_EQ(checks_of(fine + "--spec spec.toml -- ./program fine"), "races\natomic-sets\n");
+  shell_.write("spec.toml", "[blocks]\nexclude = [\"add\"]\ndeterministic = [\"one\"]\n");
+  EXPECT_EQ(checks_of(fine + "--spec spec.toml -- ./program fine"),
+            "races\natomic-sets\ndeterminism\n");
+  // The same of its recording; of an imported trace, atomicity.
+  EXPECT_EQ(checks_of("syndrome record -o r.syn -- ./program fine; "
+                      "syndrome check --format json -o r.json r.syn"),
+            "races\natomic-sets\natomicity\n");
+  EXPECT_EQ(checks_of("syndrome trace convert r.syn -o r.std; "
+                      "syndrome check --format json -o r.json r.std"),
+            "atomicity\n");
+  const Outcome broken = run("syndrome run -- ./program broken");
+  EXPECT_EQ(broken.code, 66) << broken.err;
+  EXPECT_THAT(broken.err, HasSubstr("Races clean"));
+  EXPECT_THAT(broken.err, HasSubstr("Atomic-sets violated"));
+  EXPECT_THAT(broken.err, HasSubstr("Atomicity violated"));
+  EXPECT_EQ(run("syndrome run -q --check '' -- ./program fine").code, 2);
 }
 
 TEST_F(Run, SaysHowToNameBlocksWhenThereAreNone) {
@@ -149,7 +204,7 @@ TEST_F(Run, SaysHowToNameBlocksWhenThereAreNone) {
                "void add(void) { pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m); }\n"
                "int main(void) { add(); return 0; }\n");
   EXPECT_EQ(run("syndrome cc -g -pthread bare.c -o bare").code, 0);
-  const Outcome outcome = run("syndrome run -- ./bare now");
+  const Outcome outcome = run("syndrome run --check atomicity -- ./bare now");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("atomic = [\"add\"]"));
   EXPECT_THAT(outcome.err, HasSubstr("syndrome run --spec blocks.toml -- ./bare now"));
@@ -167,6 +222,39 @@ TEST_F(Run, FindsTheSameWhileTheProgramRunsAndAfterIt) {
     EXPECT_THAT(said[0], HasSubstr("verdict"));
     EXPECT_EQ(said[0], said[1]);
   }
+}
+
+// A loop that waits may go round a million times. Redis has such a loop.
+TEST_F(Run, IsNotToldTheSameAgainAndAgainByALoopThatWaits) {
+  shell_.write("wait.c",
+               "#include <pthread.h>\n"
+               "#include <stdatomic.h>\n"
+               "#include <stdio.h>\n"
+               "static atomic_int ready;\n"
+               "static long rounds;\n"
+               "__attribute__((noinline)) static int is_ready(void) {\n"
+               "  return atomic_load_explicit(&ready, memory_order_acquire);\n"
+               "}\n"
+               "static void* waiter(void* unused) {\n"
+               "  long count = 0;\n"
+               "  while (!is_ready()) {\n"
+               "    if (++count == 200000) break;\n"
+               "  }\n"
+               "  rounds = count;\n"
+               "  return unused;\n"
+               "}\n"
+               "int main(void) {\n"
+               "  pthread_t thread;\n"
+               "  pthread_create(&thread, 0, waiter, 0);\n"
+               "  pthread_join(thread, 0);\n"
+               "  printf(\"%ld\\n\", rounds);\n"
+               "  return 0;\n"
+               "}\n");
+  EXPECT_EQ(run("syndrome cc -g -O1 -pthread wait.c -o wait").code, 0);
+  const Outcome outcome = run("syndrome run --check races -- ./wait");
+  EXPECT_EQ(outcome.out, "200000\n");
+  // "29 events, 2 threads, …"
+  EXPECT_THAT(outcome.err, testing::ContainsRegex("\n[0-9]{1,3} events, 2 threads")) << outcome.err;
 }
 
 TEST_F(Run, RefusesAWrongCallBeforeTheProgramRuns) {

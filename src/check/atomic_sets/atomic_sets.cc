@@ -56,7 +56,7 @@ class AtomicSets final : public Check {
 
   [[nodiscard]] bool end_of_pass(const Names& names) override {
     if (verifier_) {
-      verify();
+      verify(names);
       return false;
     }
     const Matcher::Counts& counts = matcher_.counts();
@@ -153,16 +153,50 @@ class AtomicSets final : public Check {
                                         kMostFindings, left_out_));
   }
 
-  void verify() {
+  void verify(const Names& names) {
     keep_accepted(*verifier_, result_);
+    if (options_.by_unit && !options_.all) join(names);
     result_.verdict = !result_.findings.empty() ? Verdict::kViolated : Verdict::kUndecided;
+  }
+
+  /// Leaves one finding for each function u and set (Options::by_unit): that of the lowest pattern.
+  void join(const Names& names) {
+    std::map<std::pair<std::string_view, std::string>, std::size_t> group_of;
+    std::vector<Finding> groups;
+    std::uint64_t joined = 0;
+    for (Finding& finding : result_.findings) {
+      const auto first =
+          std::ranges::find(finding.witnesses, finding.events.front(), &Witness::number);
+      const bool function = first != finding.witnesses.end() && first->block != 0 &&
+                            first->block_begin.kind == EventKind::kEnter;
+      if (!function) {
+        groups.push_back(std::move(finding));
+        continue;
+      }
+      const std::string_view label = names.label(LabelId(first->block_begin.target));
+      const auto [group, is_new] = group_of.try_emplace(
+          std::pair(label, std::string(set_without_object(finding.set))), groups.size());
+      if (is_new) {
+        groups.push_back(std::move(finding));
+        continue;
+      }
+      ++joined;
+      Finding& shown = groups[group->second];
+      finding.count = shown.count += finding.count;
+      if (finding.pattern < shown.pattern) shown = std::move(finding);
+    }
+    result_.findings = std::move(groups);
+    if (joined == 0) return;
+    result_.notes.push_back(fmt::format(
+        "one finding for each unit of work and atomic set; {} more, of the same at other "
+        "places, by other patterns or with other units, are listed by --by-site",
+        joined));
   }
 
   /// What the user wrote and the trace does not have.
   void warn_of_unmatched(const Names& names) {
     const auto warn = [&](const SetRule::Unmatched& entry, Space space, std::string_view what) {
       std::vector<std::string_view> known;
-      std::string last;
       const StringTable& table = names.table(space);
       constexpr std::size_t kMost = 20'000;  // compared with each; it is a help, not a promise
       for (std::size_t i = 0; i < std::min(table.size(), kMost); ++i) {

@@ -6,12 +6,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "check/atomic_sets/differential.h"
+#include "check/atomic_sets/oracle.h"
 #include "check/atomic_sets/verify.h"
+#include "trace/capture_shared.h"
 
 namespace syndrome::check::atomic_sets {
 namespace {
@@ -447,6 +452,61 @@ TEST(AtomicSetsVerifier, RejectsWhatIsNot) {
   for (std::size_t i = 1; i < claims.size(); ++i) {
     EXPECT_NE(verifier.reject(claims[i]), std::nullopt) << i;
   }
+}
+
+// --- what a recording that is not kept leaves out (trace/capture_shared.h)
+
+/// The trace without accesses that have no conflicts or are repeated; a variable is a granule.
+std::vector<Event> only_shared(const std::vector<Event>& events) {
+  trace::CaptureShared shared;
+  trace::CaptureRepeats repeats;
+  const auto address = [](const Event& e) { return (std::uint64_t{e.target} + 1) * 8; };
+  const auto is_access = [](const Event& e) { return e.kind <= EventKind::kRmw; };
+  for (const Event& e : events) {
+    if (is_access(e)) shared.touch(e.thread.value, address(e), 8, e.kind != EventKind::kRead);
+  }
+  std::vector<std::uint64_t> segment(64);
+  std::uint64_t segments = 0;
+  std::vector<Event> kept;
+  for (const Event& e : events) {
+    if (!is_access(e)) {
+      segment.at(e.thread.index()) = ++segments;
+    } else if (e.kind == EventKind::kRmw || e.order != MemoryOrder::kPlain) {
+      repeats.disturb(address(e), 8);
+    } else if (repeats.knows((segment.at(e.thread.index()) << 8) + e.thread.index() + 1, address(e),
+                             8, e.kind == EventKind::kWrite) ||
+               !shared.has_conflicts(address(e))) {
+      continue;
+    }
+    kept.push_back(e);
+  }
+  return kept;
+}
+
+TEST(AtomicSets, WhatHasNoConflictsOrIsRepeatedChangesNoVerdict) {
+  std::uint64_t violated = 0;
+  std::uint64_t dropped = 0;
+  for (std::uint64_t seed = 0; seed < 2500; ++seed) {
+    Sample sample = random_sample(seed);
+    // By class, what was accessed before has a say in what belongs together.
+    if (sample.options.sets.otherwise == spec::DefaultSets::kClass) continue;
+    sample.options.sets.spec = nullptr;
+    const std::vector<Event> kept = only_shared(sample.trace.events);
+    dropped += sample.trace.events.size() - kept.size();
+    const auto locations = [&](const std::vector<Event>& events) {
+      std::set<std::pair<std::uint32_t, std::uint32_t>> result;
+      for (const Violation& one : oracle(events, sample.trace.names, sample.options)) {
+        result.emplace(std::minmax(one.first, one.second));
+      }
+      return result;
+    };
+    const auto all = locations(sample.trace.events);
+    violated += all.empty() ? 0 : 1;
+    EXPECT_EQ(locations(kept), all) << "seed " << seed << "\n" << to_std(sample.trace);
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(violated, 200U);
+  EXPECT_GT(dropped, 4'000U);
 }
 
 // --- memory

@@ -8,6 +8,19 @@ namespace {
 /// Entries of Record::later after which those that nobody asks for are looked for.
 constexpr std::size_t kMany = 64;
 
+/// A table goes through all its buckets to forget its keys: one that was large once and is hardly
+/// used any more is made anew.
+template <class Table>
+void forget_all(Table& table) {
+  constexpr std::size_t kMostBuckets = 32;
+  if (table.empty()) return;
+  if (table.bucket_count() > kMostBuckets * table.size()) {
+    table = {};
+  } else {
+    table.clear();
+  }
+}
+
 }  // namespace
 
 void SmallIndex::append(std::uint32_t key) {
@@ -22,7 +35,7 @@ void SmallIndex::append(std::uint32_t key) {
 }
 
 void SmallIndex::clear() {
-  if (keys_.size() > kFew) table_.clear();
+  forget_all(table_);
   keys_.clear();
 }
 
@@ -155,7 +168,7 @@ void Matcher::drop(Window& window, std::size_t at) {
   window.held.erase(window.held.begin() + static_cast<std::ptrdiff_t>(at));
   if (window.held.size() == 1) {
     window.counted = false;
-    window.touched.clear();
+    forget_all(window.touched);
   }
   if (window.counted) {
     for (const Record& record : part->records) {
@@ -166,7 +179,7 @@ void Matcher::drop(Window& window, std::size_t at) {
   part->beginnings = 0;
   part->index.clear();
   part->records.clear();
-  part->found.clear();
+  forget_all(part->found);
   free_participants_.push_back(std::move(part));
   --held_;
 }
@@ -176,7 +189,7 @@ void Matcher::release(std::uint32_t set, Window& window) {
   window.serials = 0;
   window.beginnings = 0;
   window.counted = false;
-  window.touched.clear();
+  forget_all(window.touched);
   free_windows_.push_back(window_of_[set]);
   window_of_[set] = kNone;
 }

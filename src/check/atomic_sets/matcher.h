@@ -37,6 +37,7 @@
 
 #include "check/patterns.h"
 #include "event/event.h"
+#include "event/mix_hash.h"
 
 namespace syndrome::check::atomic_sets {
 
@@ -92,7 +93,8 @@ class SmallIndex {
  private:
   static constexpr std::size_t kFew = 16;
   std::vector<std::uint32_t> keys_;
-  tsl::robin_map<std::uint32_t, std::uint32_t> table_;  // used when there are more than kFew
+  /// Used when there are more than kFew.
+  tsl::robin_map<std::uint32_t, std::uint32_t, MixHash> table_;
 };
 
 class Matcher {
@@ -185,7 +187,7 @@ class Matcher {
     std::uint32_t serials = 0;
     std::uint64_t beginnings = 0;  // first reads and first writes of all its units
     bool counted = false;          // whether `touched` is kept: from two units on
-    tsl::robin_map<std::uint32_t, std::uint32_t> touched;  // location -> by how many units
+    tsl::robin_map<std::uint32_t, std::uint32_t, MixHash> touched;  // location -> by how many units
   };
 
   struct Unit {

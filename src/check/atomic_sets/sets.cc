@@ -159,16 +159,13 @@ void SetRule::declare(std::string_view set, const spec::Entry& entry) {
 void SetRule::take_labels(const Names& names) {
   const StringTable& labels = names.table(Space::kLabel);
   for (; labels_taken_ < labels.size(); ++labels_taken_) {
-    std::string_view text = labels[labels_taken_];
-    if (!text.starts_with(kSetMemberLabel)) continue;
-    text.remove_prefix(kSetMemberLabel.size());
-    const std::size_t space = text.find(' ');
-    if (space == std::string_view::npos) continue;
+    const std::optional<SetMember> said = set_member(labels[labels_taken_]);
+    if (!said) continue;
     // The compiler's names are whole.
-    Result<spec::Pattern> member = spec::Pattern::parse("::" + std::string(text.substr(space + 1)));
+    Result<spec::Pattern> member = spec::Pattern::parse("::" + std::string(said->name));
     if (!member) continue;
     said_by_program_.push_back({std::move(*member), 0, 0});
-    declare(text.substr(0, space), said_by_program_.back());
+    declare(said->set, said_by_program_.back());
     entries_.back().matched = true;
   }
 }

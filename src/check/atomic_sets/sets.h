@@ -198,10 +198,10 @@ class SetRule {
     std::vector<std::uint32_t> classes;         // and of their classes
     std::vector<std::uint32_t> classes_before;  // of the life before
   };
-  tsl::robin_map<std::uint64_t, Life> lives_;                // by hash of the object
-  tsl::robin_map<std::uint64_t, std::uint32_t> containers_;  // hash of set and name -> location
-  tsl::robin_map<std::uint32_t, bool> is_container_;         // locations
-  tsl::robin_map<std::string, bool> classes_;                // of objects that were seen
+  tsl::robin_map<std::uint64_t, Life> lives_;                  // by hash of the object
+  tsl::robin_map<std::uint64_t, std::uint32_t> containers_;    // hash of set and name -> location
+  tsl::robin_map<std::uint32_t, bool, MixHash> is_container_;  // locations
+  tsl::robin_map<std::string, bool> classes_;                  // of objects that were seen
 };
 
 }  // namespace syndrome::check::atomic_sets

@@ -57,9 +57,9 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
     }
   } else if (name.starts_with(kDeterministic)) {
     unit.library = true;
-  } else if (name.starts_with(kSetMemberLabel)) {
+  } else if (name.empty() || name.starts_with(kSetMemberLabel)) {
     unit.never = true;
-  } else if (!name.empty()) {
+  } else {
     const spec::TakenApart taken(name);
     for (Tracked& tracked : entries_) {
       if (!tracked.entry->pattern.matches(taken)) continue;
@@ -81,8 +81,6 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
       const std::string_view own = spec::simple_name(bare);
       unit.copies = own == "operator=" || own == spec::simple_name(type);
     }
-  } else {
-    unit.never = true;
   }
   labels_[label] = std::move(unit);
 }

@@ -135,6 +135,7 @@ class Determinism final : public Check {
       incomplete("more threads are in one deterministic block together than can be followed");
     }
     if (decide_) say_what_follows();
+    result_.idle = decide_ && decide_->blocks().begun() == 0;
     result_.verdict = !result_.findings.empty() ? Verdict::kViolated
                       : result_.complete        ? Verdict::kClean
                                                 : Verdict::kUndecided;

@@ -488,7 +488,7 @@ TEST(Determinism, DeclaredFunctionsAndLabelsAreBlocks) {
 
 // --- the verifier
 
-std::string verdict(std::string_view text, Finding finding) {
+std::string verdict(std::string_view text, const Finding& finding) {
   const SmallTrace trace = from_std(text);
   std::vector<Event> events = trace.events;
   Verifier verifier({finding}, BlockRule({}));

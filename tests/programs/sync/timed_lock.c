@@ -28,7 +28,7 @@ static int timed_increment(long nanoseconds) {
 }
 
 static int clock_increment(void) {
-  const struct timespec when = after(CLOCK_MONOTONIC, 5000000000);
+  const struct timespec when = after(CLOCK_MONOTONIC, 600000000000);
   if (pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &when) != 0) return 0;
   counter = counter + 1;
   pthread_mutex_unlock(&mutex);
@@ -37,7 +37,7 @@ static int clock_increment(void) {
 
 static void* work(void* unused) {
   for (int i = 0; i < 100; ++i) {
-    timed_increment(5000000000);
+    timed_increment(600000000000);
     clock_increment();
   }
   return unused;
