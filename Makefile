@@ -40,9 +40,9 @@ test-tsan: everything  ## races beside ThreadSanitizer: each program 20 times bo
 	@scripts/deps lint
 	@build/bin/tsan_agreement --runs $(or $(RUNS),20) $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))
 
-test-real: build  ## real programs from Debian's sources, plain, under TSan and recorded (PROGRAMS=… ROUNDS=3)
+test-real: build  ## real programs from Debian, plain, under TSan and under syndrome run (PROGRAMS=… ROUNDS=3 TABLE=docs/case-studies.md)
 	@scripts/deps lint real
-	@tests/real/real --rounds $(or $(ROUNDS),3) $(PROGRAMS)
+	@tests/real/real --rounds $(or $(ROUNDS),3) $(if $(TABLE),--table $(TABLE)) $(PROGRAMS)
 
 test-hardened: build  ## pbzip2 from Debian's sources, hardened: the same output (ROUNDS=5)
 	@scripts/deps lint real

@@ -228,7 +228,7 @@ class Bench {
     if (fixed) command.emplace_back("fixed");
     (void)run_expecting(command, kLimit, {0});
     (void)run_expecting({syndrome_, "check", "--check", "atomic-sets", "--spec", path("spec.toml"),
-                         "--format", "json", "--stats", path("run.syn")},
+                         "--by-site", "--format", "json", "--stats", path("run.syn")},
                         kLimit, {0, 1}, path("report.json"));
     const nlohmann::json report = nlohmann::json::parse(contents(path("report.json")));
     const nlohmann::json& entry = report.at("checks").at(0);

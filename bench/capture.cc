@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +26,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "measure.h"
@@ -104,6 +106,42 @@ int launch(int argc, char** argv) {
   std::ofstream(argv[2]) << result.peak_bytes << '\n';
   return result.code;
 }
+
+/// The most memory that the process which checks had, while this exists. The kernel's count for a
+/// whole command is that of its largest process, which may be the program.
+class Checker {
+ public:
+  Checker() {
+    sampler_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        sample();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+  }
+  [[nodiscard]] double stop() {
+    sampler_.request_stop();
+    sampler_.join();
+    return peak_;
+  }
+
+ private:
+  void sample() {
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+      std::string name;
+      std::ifstream(entry.path() / "comm") >> name;
+      if (name != "syndrome-record") continue;
+      std::ifstream status(entry.path() / "status");
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) peak_ = std::max(peak_, 1024 * std::stod(line.substr(6)));
+      }
+    }
+  }
+
+  double peak_ = 0;
+  std::jthread sampler_;
+};
 
 struct Recorded {
   Run whole;
@@ -195,9 +233,10 @@ class Bench {
     run.insert(run.end(), {"--", self_, "--launch", note});
     run.insert(run.end(), command.begin(), command.end());
     Recorded result;
+    Checker checker;
     result.whole = run_expecting(run, kLimit, {0});
     std::ifstream(note) >> result.peak;
-    result.peak += static_cast<double>(result.whole.peak_bytes);
+    result.peak += checker.stop();
     return result;
   }
 

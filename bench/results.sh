@@ -2,7 +2,7 @@
 # `make results`: the papers' tables beside ours, into docs/results.md, a section for each paper.
 #
 # ONLY has the sections to write anew (aerodrome singletrack atomic-sets predictive
-# enforce), BUILD is the build
+# enforce servers), BUILD is the build
 # directory, OUT the file. EVENTS is the length of the longest AeroDrome trace, SIZE that of the
 # SingleTrack programs; RUNS is how often the bugs of the atomic-sets programs are looked for, and
 # those of the enforce kernels.
@@ -24,6 +24,9 @@ for section in ${ONLY:-aerodrome singletrack atomic-sets predictive enforce}; do
         "${RUNS:-100}" ;;
     enforce)
       "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-1000}" "${ROUNDS:-15}" ;;
-    *) echo "results.sh: no section $section: aerodrome, singletrack, atomic-sets, predictive or enforce" >&2; exit 2 ;;
+    servers)
+      tests/real/hardened_servers --syndrome "$bin/syndrome" --work "${BUILD:-build}/real" --results "$out" \
+        --rounds "${ROUNDS:-3}" ;;
+    *) echo "results.sh: no section $section: aerodrome, singletrack, atomic-sets, predictive, enforce or servers" >&2; exit 2 ;;
   esac
 done

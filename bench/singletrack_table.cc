@@ -127,7 +127,7 @@ class Bench {
     warnings.determinism = check({"--check", "determinism"}).size();
     warnings.atomicity = not_atomic(row, [&](const std::string& spec) {
                            std::ofstream(path("spec.toml")) << spec;
-                           return check({"--spec", path("spec.toml")});
+                           return check({"--check", "atomicity", "--spec", path("spec.toml")});
                          }).size();
     return warnings;
   }

@@ -23,9 +23,41 @@ if(BUILD_TESTING)
     <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <map> <string> <vector>)
 endif()
 
+# And reading headers is most of what building the rest takes: the sources of a folder are read eight
+# at a time. The presets debug and clang build each alone, which shows what one forgot to include.
+option(SYNDROME_TOGETHER "Compile the sources of a folder together" OFF)
+function(syndrome_together target)
+  if(SYNDROME_TOGETHER AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # what is a source file's own is taken for a header's
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
+  endif()
+endfunction()
+
+# What clang-tidy looks for in each source before it is compiled. Most of its checks take their time
+# for headers, and want SYNDROME_TOGETHER; the path-sensitive analyzer sees what is in the file
+# itself and nothing else, so it wants each source alone.
+set(SYNDROME_TIDY "" CACHE STRING "As clang-tidy's --checks, behind those of .clang-tidy")
+if(SYNDROME_TIDY)
+  set(CMAKE_CXX_CLANG_TIDY clang-tidy-19 --quiet --checks=${SYNDROME_TIDY})
+endif()
+
+# syndrome_tests(TARGET …): the tests of a program, as gtest_discover_tests has it. A busy machine may
+# take longer than its five seconds to start a program. How long a test may take is in the presets,
+# and is there for those that hang: no test says so itself.
+function(syndrome_tests target)
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 600 ${ARGN})
+  # The analyzer takes long on a file full of GoogleTest macros and has nothing to say there.
+  if(SYNDROME_TIDY MATCHES "^-\\*,clang-analyzer")
+    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
+  endif()
+endfunction()
+
 # syndrome_folder(NAME USES lib…): defines syndrome_NAME and, with tests, syndrome_NAME_test.
+# APART: its sources use one name for several things, so each is compiled alone.
 function(syndrome_folder name)
-  cmake_parse_arguments(ARG "" "" "USES;TEST_USES" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "USES;TEST_USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -33,6 +65,9 @@ function(syndrome_folder name)
   if(sources)
     add_library(syndrome_${name} STATIC ${sources})
     target_link_libraries(syndrome_${name} PUBLIC syndrome_options ${ARG_USES})
+    if(NOT ARG_APART)
+      syndrome_together(syndrome_${name})
+    endif()
   else()
     add_library(syndrome_${name} INTERFACE)
     target_link_libraries(syndrome_${name} INTERFACE syndrome_options ${ARG_USES})
@@ -44,7 +79,7 @@ function(syndrome_folder name)
     # What takes time when tests run is in the libraries; what takes time to build is the tests.
     target_compile_options(syndrome_${name}_test PRIVATE -O0)
     target_precompile_headers(syndrome_${name}_test REUSE_FROM syndrome_test_headers)
-    gtest_discover_tests(syndrome_${name}_test DISCOVERY_TIMEOUT 60
+    syndrome_tests(syndrome_${name}_test
       PROPERTIES ENVIRONMENT "SYNDROME_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
 endfunction()

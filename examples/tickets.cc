@@ -5,7 +5,7 @@
 //   syndrome c++ -g -std=c++20 -pthread tickets.cc -o tickets
 //   syndrome refine -o tickets.toml -- ./tickets      learn from single seats
 //   syndrome record -o groups.syn -- ./tickets 4      sell to groups of four
-//   syndrome check --spec tickets.toml groups.syn     sell() is not what it seemed to be
+//   syndrome check --check atomicity --spec tickets.toml groups.syn   sell() is not atomic
 
 #include <chrono>
 #include <cstdio>

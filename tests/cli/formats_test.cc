@@ -365,7 +365,7 @@ zpty -d z
     expected += typed.substr(0, typed.rfind(' ') + 1) + completed + " \n";
   }
   const Outcome outcome =
-      shell_.run("syndrome completion zsh > _syndrome && timeout 60 zsh -f try.zsh" + lines);
+      shell_.run("syndrome completion zsh > _syndrome && zsh -f try.zsh" + lines);
   EXPECT_EQ(outcome.out, expected) << outcome.err;
 }
 

@@ -127,7 +127,7 @@ TEST(RefineCommand, RunsAProgramUntilNothingIsDropped) {
   EXPECT_GT(spec.find("\"work\""), spec.find("exclude = ["));
   const Outcome left = shell.run(
       "ls ${TMPDIR:-/tmp} | grep syndrome-refine-; syndrome record -o "
-      "r.syn -- ./prog; syndrome check -q --spec prog.toml r.syn");
+      "r.syn -- ./prog; syndrome check -q --check atomicity --spec prog.toml r.syn");
   EXPECT_EQ(left.code, 0) << left.err;
 }
 

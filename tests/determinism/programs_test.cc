@@ -66,8 +66,9 @@ class PaperProgram : public testing::TestWithParam<SingleTrackRow> {
   [[nodiscard]] std::set<std::string> not_atomic() const {
     return bench::not_atomic(GetParam(), [this](const std::string& spec) {
       shell_.write("spec.toml", spec);
-      const Outcome outcome =
-          shell_.run("syndrome check --spec spec.toml --format json run.syn 2>/dev/null");
+      const Outcome outcome = shell_.run(
+          "syndrome check --check atomicity --spec spec.toml --format json run.syn "
+          "2>/dev/null");
       EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << outcome.err;
       return bench::blamed(outcome.out);
     });

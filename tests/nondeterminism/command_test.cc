@@ -106,7 +106,7 @@ TEST_F(NondeterminismCommand, ReplayCheckJudgesSchedulesAlone) {
 /// As it is called where it may be more than there are cores, also by root.
 constexpr const char* kMpirun =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_"
-    "mechanism=none timeout 120 mpirun --oversubscribe ";
+    "mechanism=none mpirun --oversubscribe ";
 
 class NondeterminismRanks : public NondeterminismCommand {
  protected:

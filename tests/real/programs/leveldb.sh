@@ -18,3 +18,9 @@ run() {
     --benchmarks=fillrandom,readwhilewriting > times
   grep -c micros/op times
 }
+
+work() {
+  "$BUILD/b/db_bench" --db="$PWD/db" --num=3000 --threads=3 --write_buffer_size=65536 \
+    --benchmarks=fillrandom,readwhilewriting > times
+  grep -c micros/op times
+}

@@ -14,3 +14,9 @@ run() {
     "$BUILD/pbzip2" -q -d -p4 -c text.bz2 | cksum
   done
 }
+
+work() {
+  "$BUILD/pbzip2" -q -k -p4 -9 -b5 -c "$INPUT/long.txt" > long.bz2
+  cksum < long.bz2
+  "$BUILD/pbzip2" -q -d -p4 -c long.bz2 | cksum
+}

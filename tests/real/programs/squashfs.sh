@@ -17,3 +17,14 @@ run() {
   "$BUILD/squashfs-tools/unsquashfs" -p 4 -q -n -d out image > /dev/null
   cat out/* | cksum
 }
+
+work() {
+  mkdir tree
+  split -a 3 -b 9000 "$INPUT/long.txt" tree/part-
+  for part in tree/part-aa?; do cp "$part" "$part.copy"; done
+  "$BUILD/squashfs-tools/mksquashfs" tree image -processors 4 -no-progress -quiet -all-root \
+    -mkfs-time 0 -all-time 0 > /dev/null
+  cksum < image
+  "$BUILD/squashfs-tools/unsquashfs" -p 4 -q -n -d out image > /dev/null
+  cat out/* | cksum
+}

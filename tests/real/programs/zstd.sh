@@ -7,8 +7,16 @@ build() {
 }
 
 run() {
-  # The whole megabyte: a job is at least half of one.
-  "$BUILD/programs/zstd" -q -k -c -T4 -1 -B524288 "$INPUT/text.txt" > text.zst
+  # A job is at least half a megabyte.
+  cat "$INPUT/text.txt" "$INPUT/text.txt" > text.txt
+  "$BUILD/programs/zstd" -q -k -c -T4 -1 -B524288 text.txt > text.zst
   cksum < text.zst
   "$BUILD/programs/zstd" -q -d -c text.zst | cksum
+}
+
+work() {
+  head -c 4M "$INPUT/long.txt" > long.txt
+  "$BUILD/programs/zstd" -q -k -c -T4 -9 -B1048576 long.txt > long.zst
+  cksum < long.zst
+  "$BUILD/programs/zstd" -q -d -c long.zst | cksum
 }
