@@ -12,14 +12,13 @@
 #include "cli/io.h"
 #include "enforce/plan/summary.h"
 #include "enforce/profile.h"
+#include "event/plan_limits.h"
 
 namespace syndrome::cli {
 namespace {
 
 // Far larger than programs and profiles are.
 constexpr std::size_t kMostProgramBytes = std::size_t{1} << 32U;
-// As many as the lock runtime has room for (enforce/lock_runtime/locks.h).
-constexpr std::size_t kMostLocks = 512;
 
 struct PlanCall {
   std::string profile;
@@ -47,11 +46,11 @@ int plan(const PlanCall& call) {
 
   const Result<enforce::Plan> plan = enforce::make_plan(*program, *profile, {call.only});
   if (!plan) return wrong(call.profile, plan.error());
-  if (plan->locks.size() > kMostLocks) {
+  if (plan->locks.size() > kMostPlanLocks) {
     complain(fmt::format(
         "{} locks are more than the {} that a hardened program has room for; --only names the "
         "variables that matter",
-        plan->locks.size(), kMostLocks));
+        plan->locks.size(), kMostPlanLocks));
     return kWrong;
   }
   if (const Status status = write_file(call.output, enforce::to_json(*plan, *program)); !status) {

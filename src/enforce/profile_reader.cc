@@ -86,7 +86,7 @@ Variable variable_of(const json& entry, const std::string& where) {
 Result<Profile> read_profile(std::string_view bytes) {
   try {
     const json root = json::parse(bytes);
-    if (!root.is_object() || root.value("kind", "") != "syndrome-profile") {
+    if (!root.is_object() || root.value("kind", json()) != "syndrome-profile") {
       return Error{"this is not a profile; expected what 'syndrome infer -o FILE' writes"};
     }
     if (number(root, "version", "profile") != 1) {
@@ -101,8 +101,12 @@ Result<Profile> read_profile(std::string_view bytes) {
     return profile;
   } catch (const Bad& bad) {
     return Error{bad.message};
-  } catch (const json::exception& wrong) {
-    return Error{fmt::format("not a profile: {}", wrong.what())};
+  } catch (const json::parse_error& wrong) {
+    return Error{
+        fmt::format("byte {}: this is not a profile; expected what 'syndrome infer -o FILE' writes",
+                    wrong.byte)};
+  } catch (const json::out_of_range&) {
+    return Error{"this has a number that is no number of a profile; infer it again"};
   }
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "event/plan_limits.h"
 #include "instrument/abi.h"
 #include "instrument/instrument.h"
 #include "instrument/plan.h"
@@ -89,7 +90,7 @@ bool read_function(const llvm::json::Object& entry, PlanFile& plan) {
     const auto word = object->getString("op");
     Op op = Op::kRelease;
     if (!node || !lock || !origin || !word || !read_op(*word, op) || *node < 0 || *node >= *nodes ||
-        *lock < 0) {
+        *lock < 0 || *lock >= kMostPlanLocks) {
       return false;
     }
     const auto at = static_cast<std::uint32_t>(*node);
@@ -107,6 +108,27 @@ bool read_function(const llvm::json::Object& entry, PlanFile& plan) {
   return true;
 }
 
+/// Whether lists and objects stand in each other no deeper than those of a plan may: LLVM's reader
+/// calls itself for each, and a file must not decide how much stack it takes.
+bool is_flat(llvm::StringRef text) {
+  constexpr unsigned kDeepest = 16;  // a plan has 5
+  unsigned depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char at = text[i];
+    if (quoted && at == '\\') {
+      ++i;
+    } else if (at == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (at == '[' || at == '{')) {
+      if (++depth > kDeepest) return false;
+    } else if (!quoted && (at == ']' || at == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return true;
+}
+
 PlanFile read_plan(const std::string& path) {
   PlanFile plan;
   const auto file = llvm::MemoryBuffer::getFile(path);
@@ -114,7 +136,8 @@ PlanFile read_plan(const std::string& path) {
     plan.error = "cannot read the plan " + path + ": " + file.getError().message();
     return plan;
   }
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*file)->getBuffer());
+  const llvm::StringRef text = (*file)->getBuffer();
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(is_flat(text) ? text : "null");
   const llvm::json::Object* root = nullptr;
   if (value) {
     root = value->getAsObject();

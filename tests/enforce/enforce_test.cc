@@ -444,5 +444,36 @@ TEST(EnforceBuild, ChangedCodeIsNamed) {
               HasSubstr("no such file"));
 }
 
+// A plan is a file that anyone may have written: clang must not fall over it, and what it builds
+// must not touch memory that the lock runtime does not have.
+TEST(EnforceBuild, ADamagedPlanIsRefused) {
+  const Shell shell;
+  shell.write("main.c", "int main(void) { return 0; }");
+  const auto build = [&shell](const std::string& plan) {
+    shell.write("plan", plan);
+    const Outcome outcome = shell.run("syndrome cc --syndrome-enforce=plan -c main.c -o main.o");
+    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    return outcome.err;
+  };
+  const auto with = [](const std::string& functions) {
+    return R"({"version": 1, "kind": "syndrome-plan", "locks": [], "functions": )" + functions +
+           "}";
+  };
+  EXPECT_THAT(build("["), HasSubstr("is not a plan"));
+  EXPECT_THAT(build(std::string(1'000'000, '[')), HasSubstr("is not a plan"));
+  const std::string deep(300'000, '[');
+  EXPECT_THAT(build(with(deep + std::string(deep.size(), ']'))), HasSubstr("is not a plan"));
+  const auto with_lock = [&with](const std::string& number) {
+    return with(R"([{"function": "f", "name": "f", "file": "[{\"[{", "internal": false, "hash": 1,)"
+                R"("nodes": 2, "operations": [{"node": 1, "op": "read", "origin": 1, "lock": )" +
+                number + "}]}]");
+  };
+  EXPECT_THAT(build(with_lock("-1")), HasSubstr("incomplete"));
+  EXPECT_THAT(build(with_lock("512")), HasSubstr("incomplete"));
+  EXPECT_THAT(build(with_lock("4294967296")), HasSubstr("incomplete"));
+  shell.write("plan", with_lock("511"));  // of another program
+  EXPECT_EQ(shell.run("syndrome cc --syndrome-enforce=plan -c main.c -o main.o").code, 0);
+}
+
 }  // namespace
 }  // namespace syndrome::test

@@ -41,7 +41,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"enforce", {"event"}},
     {"enforce/infer", {"event", "enforce"}},
     {"enforce/plan", {"event", "enforce", "trace"}},
-    {"enforce/lock_runtime", {}},
+    {"enforce/lock_runtime", {"event"}},
     {"enforce/steps", {"enforce/lock_runtime"}},
     {"cli",
      {"event", "runtime", "trace", "record", "clock", "spec", "check", "check/*", "live", "report",

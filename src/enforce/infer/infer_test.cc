@@ -3,6 +3,7 @@
 
 #include "enforce/infer/infer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,6 +65,10 @@ TEST(Infer, ProfilesMergeAndComeBackFromTheirText) {
     ASSERT_EQ(*read, ab) << "seed " << seed;
   }
   EXPECT_FALSE(read_profile("{}"));
+  EXPECT_THAT(read_profile("{\"kind\": 1").error().message,
+              testing::HasSubstr("byte 11: this is not a profile"));
+  EXPECT_FALSE(read_profile("{\"kind\": 1}"));
+  EXPECT_FALSE(read_profile("[1e999]"));
   EXPECT_FALSE(read_profile("{\"kind\": \"syndrome-profile\", \"version\": 1, \"runs\": \"x\"}"));
 }
 

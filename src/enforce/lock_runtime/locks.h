@@ -38,9 +38,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "event/plan_limits.h"
+
 namespace syndrome::locks {
 
-inline constexpr std::uint32_t kMostLocks = 512;
+inline constexpr std::uint32_t kMostLocks = kMostPlanLocks;
 // Read-write and spin locks of one thread at once that are told apart.
 inline constexpr std::uint32_t kMostOwned = 8;
 
