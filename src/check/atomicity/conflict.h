@@ -25,6 +25,10 @@ namespace syndrome::check {
 
 using clock::BarrierRounds;
 
+/// In a trace in which each block is one thread's (check/determinism/flatten.h): the order of a
+/// happens_before that stands for the last event of its thread, and leads to those who join it.
+inline constexpr MemoryOrder kLastOfThread = MemoryOrder::kSeqCst;
+
 [[nodiscard]] constexpr bool is_access(EventKind kind) {
   return kind == EventKind::kRead || kind == EventKind::kWrite || kind == EventKind::kRmw;
 }

@@ -8,8 +8,9 @@
 
 namespace syndrome::check {
 
-CycleSearch::CycleSearch(const Component& component)
+CycleSearch::CycleSearch(const Component& component, bool lines)
     : component_(component),
+      lines_(lines),
       label_(component.size()),
       back_(component.size()),
       visited_(component) {}
@@ -53,19 +54,25 @@ void CycleSearch::expand(TransactionIndex t, EventNumber left, TransactionIndex 
     const std::size_t first = of_child.front() == block ? 1 : 0;
     if (first < of_child.size()) relax(Hop{e, component_.events_of(of_child[first]).front()});
   }
-  // Thread order, over the block if it comes next.
+  // Thread order, over the block if it comes next, and if that is the last, to those who join.
   const Component::ThreadIndex thread = component_.thread_of_transaction(t);
   const std::vector<TransactionIndex>& siblings = component_.transactions_of(thread);
   std::size_t next = component_.place_in_thread(t) + 1;
-  if (next < siblings.size() && siblings[next] == block) ++next;
+  const bool over = next < siblings.size() && siblings[next] == block;
+  if (over) ++next;
+  const EventIndex from = in_thread_order(t);
   if (next < siblings.size()) {
-    relax(Hop{component_.events_of(t).back(), component_.events_of(siblings[next]).front()});
-  } else {
-    for (const EventIndex join : component_.joins_of(thread)) {
-      if (component_.transaction_of(join) != block) {
-        relax(Hop{component_.events_of(t).back(), join});
-      }
-    }
+    relax(Hop{from, component_.events_of(siblings[next]).front()});
+    return;
+  }
+  for (const EventIndex join : component_.joins_of(thread)) {
+    if (component_.transaction_of(join) != block) relax(Hop{from, join});
+  }
+  if (!over) return;
+  for (const EventIndex e : component_.ways_out(block)) {
+    const Event& event = component_.event(e);
+    if (event.kind != EventKind::kHappensBefore || event.order != kLastOfThread) continue;
+    component_.for_each_after(e, block, budget, [&](EventIndex f) { relax(Hop{from, f}); });
   }
 }
 

@@ -32,7 +32,9 @@ struct Cycle {
 
 class CycleSearch {
  public:
-  explicit CycleSearch(const Component& component);
+  /// `lines`: threads are lines (check/determinism/flatten.h), so that of a block only the begin is
+  /// known to be an event of the thread whose order it is in.
+  explicit CycleSearch(const Component& component, bool lines = false);
 
   /// A cycle that shows that the transaction violates, shortened by every direct conflict between
   /// two of its transactions (unless both are very long). None when it does not violate in that
@@ -65,6 +67,11 @@ class CycleSearch {
     Hop hop;
   };
 
+  /// An event of the transaction that all the thread does later comes after.
+  [[nodiscard]] EventIndex in_thread_order(TransactionIndex t) const {
+    const std::span<const EventIndex> events = component_.events_of(t);
+    return lines_ && component_.transaction(t).block ? events.front() : events.back();
+  }
   [[nodiscard]] EventNumber bound(Hop back, TransactionIndex block, Sense sense) const;
   void find_ways_back(TransactionIndex block, Sense sense, std::uint64_t& budget);
   template <class Relax>
@@ -77,6 +84,7 @@ class CycleSearch {
   [[nodiscard]] Cycle minimal(TransactionIndex block, TransactionIndex last, Sense sense) const;
 
   const Component& component_;
+  bool lines_;
   // Of the search with this number; entries of earlier ones are void.
   std::uint32_t search_ = 0;
   std::vector<Label> label_;   // by transaction

@@ -188,7 +188,7 @@ void Evidence::search(const Component& members) {
   for (std::uint32_t t = 0; t < members.size(); ++t) {
     if (members.transaction(t).block) wanted.push_back({t, Sense::kStrict});
   }
-  CycleSearch search(members);
+  CycleSearch search(members, options_.lines);
   for (std::uint64_t share = kFirstShare; !wanted.empty() && options_.budget > 0;
        share *= kGrowth) {
     std::vector<Wanted> unfinished;
@@ -222,7 +222,7 @@ void Evidence::search_one(const Component& members) {
   std::ranges::stable_partition(blocks, [&](Component::TransactionIndex t) {
     return members.transaction(t).thread != options_.one_of;
   });
-  CycleSearch search(members);
+  CycleSearch search(members, options_.lines);
   std::optional<Cycle> wide;
   while (!blocks.empty() && !wide) {
     wide = search.find(blocks.back(), Sense::kWide, options_.budget);

@@ -25,7 +25,8 @@ namespace syndrome::check {
 class Evidence : public EventHandlers {
  public:
   struct Options {
-    bool wide = false;  // also blocks that violate in the wide sense only
+    bool wide = false;   // also blocks that violate in the wide sense only
+    bool lines = false;  // as CycleSearch has it
     /// One cycle is enough, if possible one through a block of this thread.
     std::optional<ThreadId> one_of;
     /// Events kept before the graph is built for the first time.

@@ -328,6 +328,24 @@ TEST(Determinism, AWorkerThatMeetsOthersTwiceIsNotAlone) {
               ElementsAre("external-cycle 3: 4>6 6>8 8>10"));
 }
 
+// A cycle may go past the block in the order of the block's own thread: from what the thread did
+// before to whoever joins it.
+TEST(Determinism, TheOrderOfAThreadLeadsPastItsLastBlock) {
+  EXPECT_THAT(findings("T2|begin()|0\nT2|r(x1)|0\nT3|w(x1)|0\nT1|begin()|0\nT3|begin()|0\n"
+                       "T3|r(x1)|0\nT1|r(x3)|0\nT3|w(x3)|0\nT2|w(x1)|0\nT1|join(T3)|0\n",
+                       true),
+              Contains("external-cycle 5: 6>9 2>3 3>10 7>8"));
+}
+
+// The last event of such a block is another thread's, which is in no order with what comes next.
+TEST(Determinism, TheOrderOfAThreadLeadsOnFromABlockThatOthersWereIn) {
+  EXPECT_THAT(findings("T2|begin()|0\nT2|r(x)|0\nT1|begin()|0\nT1|fork(T3)|0\nT3|w(x)|0\n"
+                       "T1|join(T3)|0\nT1|end()|0\nT1|w(z)|0\nT1|begin()|0\nT1|w(y)|0\nT2|r(y)|0\n"
+                       "T4|r(z)|0\nT4|w(v)|0\nT1|r(v)|0\nT1|end()|0\n",
+                       true),
+              Contains(HasSubstr("external-cycle 9:")));
+}
+
 // --- the filter
 
 TEST(Determinism, DataWithoutRacesIsSkipped) {

@@ -147,13 +147,14 @@ class Flatten {
   void show(const Event& e, std::uint32_t line, std::uint32_t target, EventNumber n) {
     show(e.kind, e, line, target, n);
   }
-  void show(EventKind kind, const Event& e, std::uint32_t line, std::uint32_t target,
-            EventNumber n) {
+  void show(EventKind kind, const Event& e, std::uint32_t line, std::uint32_t target, EventNumber n,
+            MemoryOrder order = MemoryOrder::kPlain) {
     Event flat = e;
     flat.kind = kind;
     flat.thread = ThreadId(line);
     flat.target = target;
     flat.flags = 0;
+    flat.order = order;
     dispatch(engine_, flat, n);
   }
   /// An event that orders nothing, but is one of its line.
@@ -175,7 +176,9 @@ class Flatten {
   void hand_over(const Event& e, EventNumber n, Thread& state) {
     if (state.handed_over) return;
     state.handed_over = new_object();
-    show(EventKind::kHappensBefore, e, state.line, *state.handed_over, n);
+    // A thread that was forked inside of the block is in no order with what is before the block.
+    show(EventKind::kHappensBefore, e, state.line, *state.handed_over, n,
+         state.inside == 0 ? kLastOfThread : MemoryOrder::kPlain);
     // A thread is mostly joined once, and soon. Only for those that are joined several times
     // (Java), so much later, the order would be lost.
     constexpr std::size_t kKept = 4096;

@@ -35,6 +35,7 @@ void Search::begin_pass() {
   blocks_ = std::make_unique<Blocks>();
   Evidence::Options evidence;
   evidence.wide = options_.wide;
+  evidence.lines = true;
   if (first_pass_) {
     conflicts_ = std::make_unique<Conflicts>(*blocks_, on_conflict_);
     crossings_ = std::make_unique<Crossings>(*blocks_, Crossings::Options{.wide = true});
