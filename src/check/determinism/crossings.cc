@@ -12,9 +12,7 @@ void Crossings::start(const Names& names) {
 }
 
 void Crossings::look(const Event& e, EventNumber n) {
-  const Place place = place_of(blocks_.innermost(e.thread));
-  if (e.thread.index() >= last_.size()) last_.resize(e.thread.index() + 1);
-  last_[e.thread.index()] = {e.thread, place, n};
+  const Place place = acts(e.thread, n);
   // A block that lives on after its end is left by what its thread does next.
   if (const BlockIndex closing = blocks_.closing(); closing != kNoBlock) {
     for (BlockIndex b = blocks_.innermost(e.thread); b != kNoBlock; b = blocks_[b].parent) {
@@ -98,6 +96,13 @@ void Crossings::look(const Event& e, EventNumber n) {
       break;
     default: break;
   }
+}
+
+Crossings::Place Crossings::acts(ThreadId thread, EventNumber n) {
+  Place place = place_of(blocks_.innermost(thread));
+  if (thread.index() >= last_.size()) last_.resize(thread.index() + 1);
+  last_[thread.index()] = {thread, place, n};
+  return place;
 }
 
 Crossings::Place Crossings::place_of(BlockIndex block) {

@@ -49,6 +49,12 @@ class Crossings {
     look(e, n);
   }
 
+  /// In place of take() for an access that is not to be looked at: a join comes after it. Enough
+  /// for the first of several in a row, because the earlier a way out, the more candidates.
+  void pass(const Event& e, EventNumber n) {
+    if (blocks_.nested() != 0) acts(e.thread, n);
+  }
+
   /// For each block that a candidate is directly in: it and the blocks around it, outermost first;
   /// by its begin.
   [[nodiscard]] const std::map<EventNumber, std::vector<EventNumber>>& around_candidates() const {
@@ -80,6 +86,8 @@ class Crossings {
 
   void start(const Names& names);
   void look(const Event& e, EventNumber n);
+  /// Notes where the thread is now.
+  Place acts(ThreadId thread, EventNumber n);
   [[nodiscard]] Place place_of(BlockIndex block);
   Object& object(Space space, std::uint32_t target);
   void cross(const Party& from, ThreadId thread, const Place& to, EventNumber n);

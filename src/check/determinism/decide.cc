@@ -100,6 +100,7 @@ void Decide::function(const Event& e, EventNumber n, const Names& names) {
 void Decide::settle(const Event& e, EventNumber n) {
   note_outside(e);
   flat_.pass(e, n);
+  crossings_.pass(e, n);
   settled_[e.thread.index()] = true;
 }
 

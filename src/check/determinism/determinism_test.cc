@@ -348,6 +348,13 @@ TEST(Determinism, TheOrderOfAThreadLeadsOnFromABlockThatOthersWereIn) {
 
 // --- the filter
 
+// What is skipped is still the last that a thread did before it is joined.
+TEST(Determinism, AJoinComesAfterWhatIsSkipped) {
+  EXPECT_THAT(findings("T0|begin()|0\nT0|begin()|0\nT0|fork(T1)|0\nT0|end()|0\nT0|r(x0)|0\n"
+                       "T1|join(T0)|0\n"),
+              ElementsAre("external-cycle 2: 4>5 5>6"));
+}
+
 TEST(Determinism, DataWithoutRacesIsSkipped) {
   const CheckResult result = check(R"(
     M|begin()
