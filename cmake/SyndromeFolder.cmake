@@ -83,3 +83,11 @@ function(syndrome_folder name)
       PROPERTIES ENVIRONMENT "SYNDROME_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
 endfunction()
+
+# syndrome_stable_sort(TARGET): it uses std::stable_sort or std::stable_partition. Those of libstdc++
+# 12 call what libstdc++ itself declares deprecated, and clang 19 tells us of it as ours.
+function(syndrome_stable_sort target)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
+endfunction()
