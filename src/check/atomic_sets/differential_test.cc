@@ -38,5 +38,23 @@ TEST(AtomicSetsDifferentialFresh, AgreesWithTheOracleOnASeedOfToday) {
   EXPECT_FALSE(found) << "seed " << seed << '\n' << *found;
 }
 
+// Of a variable of two sets, behind a wait: the access that both functions go on with begins a unit
+// of each, and the inner one is over when its function is.
+TEST(AtomicSetsDifferentialFound, TwoUnitsMayBeginWithOneAccess) {
+  const Result<spec::Spec> spec =
+      spec::parse_spec("[atomic-sets]\nS1 = ['C::a', 'x']\nS2 = ['C::a', 't']\n");
+  ASSERT_TRUE(spec);
+  const SmallTrace trace = from_std(R"(T0|enter(C::f(int))|a:2
+T0|enter(C::g() const)|a:1
+T0|r(C::a@10)|a:2
+T0|cond_wait(c)|0
+T0|r(C::a@10)|a:1
+T0|exit()|a:1
+T1|w(C::a@10)|a:1
+T0|r(C::a@10)|a:1
+)");
+  EXPECT_EQ(disagreement(trace.events, trace.names, {.sets = {.spec = &*spec}}), "");
+}
+
 }  // namespace
 }  // namespace syndrome::check::atomic_sets

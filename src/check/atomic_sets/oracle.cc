@@ -1,6 +1,7 @@
 #include "check/atomic_sets/oracle.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "check/atomic_sets/definition.h"
@@ -9,19 +10,24 @@
 namespace syndrome::check::atomic_sets {
 namespace {
 
+/// Two functions that go on behind a wait may have the same first access: what tells their units
+/// apart is where the functions began.
+using UnitKey = std::pair<EventNumber, EventNumber>;  // the unit's name, its function or block
+
 /// An access to a location of a set.
 struct Taken {
-  UnitName unit;
+  UnitKey unit;
+  ThreadId thread;  // of the unit
   std::uint32_t location = 0;
   EventKind kind = EventKind::kRead;
 };
 
-bool is_subsequence(const Pattern& pattern, const std::vector<Taken>& accesses, EventNumber unit,
-                    EventNumber other, std::uint32_t first, std::uint32_t second) {
+bool is_subsequence(const Pattern& pattern, const std::vector<Taken>& accesses, UnitKey unit,
+                    UnitKey other, std::uint32_t first, std::uint32_t second) {
   std::size_t next = 0;
   for (const Taken& access : accesses) {
     const Step& step = pattern.steps[next];
-    if (access.unit.begin == (step.other ? other : unit) &&
+    if (access.unit == (step.other ? other : unit) &&
         access.location == (step.second ? second : first) && matches(step, access.kind) &&
         ++next == pattern.length) {
       return true;
@@ -39,16 +45,17 @@ std::set<Violation> oracle(std::span<const Event> events, const Names& names,
   EventNumber number = 0;
   for (const Event& event : events) {
     for (const auto& access : units.take(event, ++number, names)) {
-      by_set[access.where.set].push_back({access.unit, access.where.location, event.kind});
+      by_set[access.where.set].push_back(
+          {{access.unit.begin, access.at}, access.unit.thread, access.where.location, event.kind});
     }
   }
   std::set<Violation> violations;
   for (const auto& [set, accesses] : by_set) {
-    std::map<EventNumber, std::set<std::uint32_t>> locations;  // of each unit
-    std::map<EventNumber, ThreadId> threads;
+    std::map<UnitKey, std::set<std::uint32_t>> locations;  // of each unit
+    std::map<UnitKey, ThreadId> threads;
     for (const Taken& access : accesses) {
-      locations[access.unit.begin].insert(access.location);
-      threads.emplace(access.unit.begin, access.unit.thread);
+      locations[access.unit].insert(access.location);
+      threads.emplace(access.unit, access.thread);
     }
     for (const auto& [unit, of_unit] : locations) {
       for (const auto& [other, of_other] : locations) {
@@ -59,7 +66,7 @@ std::set<Violation> oracle(std::span<const Event> events, const Names& names,
             for (const Pattern& pattern : kPatterns) {
               if (pattern.two_locations() == (first == second)) continue;
               if (is_subsequence(pattern, accesses, unit, other, first, second)) {
-                violations.insert({set, pattern.number, unit, other, first, second});
+                violations.insert({set, pattern.number, unit.first, other.first, first, second});
               }
             }
           }

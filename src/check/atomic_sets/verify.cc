@@ -76,6 +76,7 @@ std::optional<std::string> Verifier::reject(const Finding& finding) const {
     return "the two locations are one";
   }
   std::array<std::optional<ThreadId>, 2> threads;
+  std::array<std::optional<EventNumber>, 2> began;  // the functions or blocks
   EventNumber last = 0;
   for (std::size_t i = 0; i < finding.events.size(); ++i) {
     const EventNumber event = finding.events[i];
@@ -93,6 +94,9 @@ std::optional<std::string> Verifier::reject(const Finding& finding) const {
     if (in->unit.begin != finding.units[step.other ? 1 : 0]) {
       return fmt::format("event {} is of the unit that begins at {}", event, in->unit.begin);
     }
+    std::optional<EventNumber>& at = began[step.other ? 1 : 0];
+    if (at && *at != in->at) return fmt::format("event {} is of another function", event);
+    at = in->at;
     threads[step.other ? 1 : 0] = in->unit.thread;
   }
   if (threads[0] == threads[1]) return "the two units are of one thread";
