@@ -346,6 +346,14 @@ TEST(Determinism, TheOrderOfAThreadLeadsOnFromABlockThatOthersWereIn) {
               Contains(HasSubstr("external-cycle 9:")));
 }
 
+// The thread that is joined has gone on in the block: what it did before is before the block.
+TEST(Determinism, AJoinOfAThreadOfTheBlockIsNoWayIn) {
+  EXPECT_THAT(findings("T0|begin()|0\nT0|fork(T2)|0\nT0|acq(l2)|0\nT0|end()|0\nT0|begin()|0\n"
+                       "T0|rel(l2)|0\nT2|fork(T3)|0\nT0|fork(T4)|0\nT4|join(T0)|0\nT3|acq(l2)|0\n",
+                       true),
+              ElementsAre(HasSubstr("external-cycle 1:")));
+}
+
 // --- the filter
 
 // What is skipped is still the last that a thread did before it is joined.

@@ -191,7 +191,8 @@ class Definition {
 
   /// Whether a conflict leaves the block at e, or enters it at f. Program order leaves it at its
   /// end only, a join leaves at the last event of the joined thread; a fork, and program order,
-  /// enter a block before its begin.
+  /// enter a block before its begin. A join in the block that the joined thread ended in waits for
+  /// nothing outside: what that thread did before, it brought in by program order.
   [[nodiscard]] bool leaves(std::size_t e, std::size_t f, std::size_t block,
                             const std::vector<Line>& line) const {
     if (line[e] == line[f]) return false;
@@ -201,12 +202,14 @@ class Definition {
     if (joins(e, f)) return e == last_.at(events_[e].thread);
     return true;
   }
-  [[nodiscard]] bool enters(std::size_t e, std::size_t f, const std::vector<Line>& line) const {
+  [[nodiscard]] bool enters(std::size_t e, std::size_t f, std::size_t block,
+                            const std::vector<Line>& line) const {
     if (line[e] == line[f]) return false;
     if (events_[e].thread == events_[f].thread) {
       return conflicts(events_[e], events_[f], round_[e], round_[f]);
     }
-    return !forks(e, f) || joins(e, f);
+    if (joins(e, f)) return !is_member(last_.at(events_[e].thread), block);
+    return !forks(e, f);
   }
 
   void find_cycles(std::size_t block, OracleResult& result) const {
@@ -270,7 +273,7 @@ class Definition {
       for (const std::size_t e2 : blocks_[block].members) {
         if (e2 <= e1) continue;
         for (const std::size_t g : sources[e2]) {
-          if (!enters(g, e2, line) || !seen[transaction[g]]) continue;
+          if (!enters(g, e2, block, line) || !seen[transaction[g]]) continue;
           wide = true;
           if (!happens_before[e1][g]) strict = true;
         }
