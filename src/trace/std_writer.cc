@@ -99,8 +99,7 @@ class StdSink : public Sink {
   };
 
   static char* put(char* out, std::string_view text) {
-    std::memcpy(out, text.data(), text.size());
-    return out + text.size();
+    return out + text.copy(out, text.size());  // also of no text, whose data may be null
   }
 
   [[nodiscard]] std::string_view written(const Names& names, Space space, std::uint32_t id) const {
