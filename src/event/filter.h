@@ -8,7 +8,8 @@
 // and bytes are there needs no word: one like it has been told, and nobody else came in between.
 //
 // Who finds another thread's entry in place of its own takes a new key: what it had told before
-// that one came does not stand for what comes after.
+// that one came does not stand for what comes after. But of two that only read, none comes between
+// what the other does.
 
 #pragma once
 
@@ -55,6 +56,16 @@ inline constexpr Word kThreadBits = Word{0xff} << kThreadShift;
   return entry != 0 && ((entry ^ address ^ key) & kThreadBits) != 0;
 }
 
+/// Of an access, and those of another thread that the entry tells of: whether one of them writes.
+[[nodiscard]] constexpr bool comes_between(Word entry, bool write) {
+  constexpr Word kNoWrite = Word{0xff} << kWriteShift;
+  return write || (entry & kNoWrite) != kNoWrite;
+}
+/// Whether an access that the entry does not know needs a new key.
+[[nodiscard]] constexpr bool needs_key(Word entry, Word address, Word key, Word needs) {
+  return is_foreign(entry, address, key) && comes_between(entry, (needs >> kWriteShift) != 0);
+}
+
 /// The entry after an access that it did not know; the key is the thread's new one, if it needed
 /// one.
 [[nodiscard]] constexpr Word after(Word entry, Word address, Word key, Word needs) {
@@ -67,10 +78,7 @@ inline constexpr Word kThreadBits = Word{0xff} << kThreadShift;
 
 /// The entry after an access that was told without asking: others must see that someone was there.
 [[nodiscard]] constexpr Word touched(Word entry, Word address, Word key, bool write) {
-  constexpr Word kNoWrite = Word{0xff} << kWriteShift;
-  if (!is_foreign(entry, address, key)) return entry;
-  // Two that only read do not come between each other.
-  if (!write && (entry & kNoWrite) == kNoWrite) return entry;
+  if (!is_foreign(entry, address, key) || !comes_between(entry, write)) return entry;
   return ((address ^ key) & kKeyBits) | kNothing;
 }
 

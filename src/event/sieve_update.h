@@ -35,7 +35,6 @@ template <class Host>
     if ((bits & both) != 0) {
       Word superfluous = mine;
       if (!thread.owns(entry)) {
-        if ((bits & conflicts) != 0) host.intrude();
         if (entry.position() < host.horizon(entry.slot())) return true;
         if (matters(thread, entry, host.begin_of(entry.slot()))) {
           if ((bits & conflicts) != 0) return false;
@@ -106,8 +105,8 @@ void each_run(unsigned bytes, const Visit& visit) {
 ///   Word begin_of(slot)                        the position of the block that is open there, or 0
 ///   Word horizon(slot)                         all threads know of what is at positions below
 ///   Word past(slot)                            what is at positions below is past (Past)
-///   void intrude()                             what another thread's open block did may be known
-///                                              to it no longer (a plain access conflicts with it)
+///   void intrude()                             what another thread did, in its open block or since
+///                                              it last synchronized, may be known to it no longer
 ///   void late(Entry, granule, from, count, bool write, site)   behind the position of the entry
 ///   void after(Entry)                          what is told next comes behind that position
 ///   void now(const Access&, from, count)       an event of the thread, who calls Thread::told()
@@ -128,6 +127,7 @@ class Update {
 
   /// The cell from here on: every access is told.
   void heat(const Access& access) {
+    host_.intrude();
     for (unsigned i = 0; i < count_; ++i) {
       const Entry entry = all_[i].entry;
       if (me_.owns(entry) && entry.position() > me_.position) continue;  // the atomic itself
@@ -224,8 +224,8 @@ class Update {
       const unsigned both =
           access.bytes & (access.write ? entry.read() | entry.written() : entry.written());
       if (both == 0) continue;
-      host_.intrude();
       if (!matters(entry)) continue;
+      host_.intrude();
       me_.comes_after(entry);
       const unsigned writes = both & entry.written();
       const unsigned reads = both & ~writes;

@@ -63,7 +63,7 @@ class Filter {
     Word& entry = table_[filter::offset_of(place.address)];
     const Word needs = filter::needs(((Word{1} << place.bytes) - 1) << (place.address & 7), write);
     if (filter::knows(entry, place.address, keys_[thread], needs)) return true;
-    if (filter::is_foreign(entry, place.address, keys_[thread])) new_segment(thread);
+    if (filter::needs_key(entry, place.address, keys_[thread], needs)) new_segment(thread);
     entry = filter::after(entry, place.address, keys_[thread], needs);
     return false;
   }

@@ -36,7 +36,7 @@ inline void filter_miss(wire::Word address, wire::Word needs) {
   if (process.filter == nullptr) return;  // since a moment ago
   wire::Word* const entry = filter_entry(address);
   const wire::Word old = __atomic_load_n(entry, __ATOMIC_RELAXED);
-  if (filter::is_foreign(old, address, __syndrome_thread.key)) new_segment();
+  if (filter::needs_key(old, address, __syndrome_thread.key, needs)) new_segment();
   __atomic_store_n(entry, filter::after(old, address, __syndrome_thread.key, needs),
                    __ATOMIC_RELAXED);
 }

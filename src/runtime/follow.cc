@@ -172,6 +172,20 @@ template <bool kWrite>
   return count;
 }
 
+/// Whether the thread has gone through the same loop, with nothing changed since; if not, it does
+/// so now. Shorter loops are gone through faster than the table is looked at.
+constexpr std::uint64_t kLongRun = 8;
+[[nodiscard]] bool knows_run(Follower& self, Word address, std::uint64_t count,
+                             std::uint32_t site) {
+  constexpr unsigned kShift = 64 - Follower::kKnownRunBits;
+  KnownRun& known = self.runs[((address ^ (Word{site} << 48)) * 0x9E3779B97F4A7C15u) >> kShift];
+  const KnownRun now{address, count, site, self.thread.since,
+                     last_intrusion.load(std::memory_order_relaxed)};
+  if (known == now) return true;
+  known = now;
+  return false;
+}
+
 }  // namespace
 
 bool make_followers() {
@@ -381,14 +395,7 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
     const std::uint64_t count = rounds + (i < rest ? 1 : 0);
     Host host{*self, number};
     Word address = reinterpret_cast<std::uintptr_t>(first[i]);
-    KnownRun& known =
-        self->runs[((address ^ (Word{access.site} << 48)) * 0x9E3779B97F4A7C15u) >> (64 - 10)];
-    const Word intrusion = last_intrusion.load(std::memory_order_relaxed);
-    if (known.address == address && known.count == count && known.site == access.site &&
-        known.key == __syndrome_thread.key && known.intrusion == intrusion) {
-      continue;
-    }
-    known = {address, count, access.site, __syndrome_thread.key, intrusion};
+    if (count >= kLongRun && knows_run(*self, address, count, access.site)) continue;
     const auto step = static_cast<std::uint64_t>(stride < 0 ? -stride : stride);
     if (count != 0 && step <= site.bytes) {
       // One after another: as one piece, so that a granule is looked at once.

@@ -121,14 +121,14 @@ struct Sample {
   }
 };
 struct Log {
-  static constexpr Word kItems = 65536;  // 1 MiB
-  Word base;                             // how many items were thrown away
-  Word count;                            // that are there
-  Word position;                         // of the last of them; 0: there is none
-  bool off;                              // the thread cannot have one
-  bool flushed;                          // it was too short for what is not past
-  bool direct;                           // and so what follows goes to cells; it is empty
-  std::uint32_t lines;                   // since it was flushed
+  static constexpr Word kItems = 262144;  // 4 MiB
+  Word base;                              // how many items were thrown away
+  Word count;                             // that are there
+  Word position;                          // of the last of them; 0: there is none
+  bool off;                               // the thread cannot have one
+  bool flushed;                           // it was too short for what is not past
+  bool direct;                            // and so what follows goes to cells; it is empty
+  std::uint32_t lines;                    // since it was flushed
   Sample sample;
   LogItem items[kItems];
 
@@ -146,15 +146,18 @@ struct KnownRun {
   Word address;
   std::uint64_t count;
   std::uint32_t site;
-  Word key;        // of the filter
+  Word since;      // sieve::Thread::since: in the same block, or since the same event
   Word intrusion;  // the last one before it
+
+  [[nodiscard]] bool operator==(const KnownRun&) const = default;
 };
 
 struct Follower {
   static constexpr std::uint32_t kMaxDepth = 1u << 16;
   static constexpr std::uint32_t kMaxHandlers = 4;
   static constexpr std::uint32_t kKnownFunctions = 256;
-  static constexpr std::uint32_t kKnownRuns = 1u << 10;
+  /// The rows of a tile of a matrix, and not one on another's place: 1,024 were not enough.
+  static constexpr unsigned kKnownRunBits = 12;
 
   /// Of a function: its sites, and the number that the first of them has in the process.
   struct Sites {
@@ -196,7 +199,7 @@ struct Follower {
   Word intrusions;      // of this slot
   sieve::Thread owner;  // in whose place this one puts accesses into cells
   Log log;
-  KnownRun runs[kKnownRuns];
+  KnownRun runs[1u << kKnownRunBits];
   Sites now;  // of the function that ran last
   Sites known[kKnownFunctions];
   Frame frames[kMaxDepth];
@@ -240,8 +243,9 @@ void told(Follower& self);
 
 // follow_cells.cc
 
-/// A different value whenever a thread came to where another one's accesses were. Who has not seen
-/// it change since it went through a loop, in the same block, knows the same loop.
+/// A different value whenever a thread came to where another one's accesses were that nothing
+/// orders before it, or that are in an open block. Who has not seen it change since it went through
+/// a loop, with nothing told in between or in the same block, knows the same loop.
 extern std::atomic<Word> last_intrusion;
 inline void intrude(Follower& self) {
   last_intrusion.store((++self.intrusions << sieve::kSlotBits) | self.thread.slot,
