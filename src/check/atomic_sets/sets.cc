@@ -50,6 +50,20 @@ bool of_library(std::string_view name) {
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
 }
 
+/// Whether this is of an object of the library that many threads may use at once, and that keeps
+/// itself consistent: with atomics, or with a lock that it makes of some.
+bool keeps_itself(std::string_view name) {
+  if (!name.starts_with("std::")) return false;
+  constexpr std::array<std::string_view, 12> kTypes = {
+      "stop_token::",   "stop_source::", "_Stop_",      "__future_base::",
+      "thread::",       "jthread::",     "once_flag::", "_Sp_counted",
+      "__tree_barrier", "latch::",       "__atomic_",   "condition_variable",
+  };
+  name.remove_prefix(5);
+  if (name.starts_with("_V2::")) name.remove_prefix(5);
+  return std::ranges::any_of(kTypes, [&](std::string_view type) { return name.starts_with(type); });
+}
+
 /// What people call a container of libstdc++ whose field has this name.
 std::string_view container_of(std::string_view field) {
   using Pair = std::pair<std::string_view, std::string_view>;
@@ -232,8 +246,9 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
     if (!parts.object.empty()) add_class(set, class_of(parts.name));
     in.push_back({set, parts.inside.empty() ? variable : container(set, variable, parts.name)});
   }
-  if (said.empty()) {
-    place.counts_atomics = options_.otherwise != spec::DefaultSets::kClass;
+  const bool by_class = options_.otherwise == spec::DefaultSets::kClass;
+  if (said.empty() && !(by_class && keeps_itself(parts.name))) {
+    place.counts_atomics = !by_class;
     in.push_back(by_default(variable, text, parts, life));
   }
   place.count = static_cast<std::uint16_t>(in.size());

@@ -173,5 +173,17 @@ TEST(Sets, ByClassAtomicsDoNotCount) {
   EXPECT_TRUE(SetRule({&*spec, spec::DefaultSets::kClass}, words).of(0, names).counts_atomics);
 }
 
+// A pool of std::jthreads that wait with their stop_token was told that _Stop_cb is inconsistent.
+TEST(Sets, WhatTheLibraryKeepsConsistentItselfIsInNone) {
+  EXPECT_THAT(sets_of({"std::stop_token::_Stop_cb::_M_destroyed@10",
+                       "std::__future_base::_State_baseV2::_M_retrieved@20",
+                       "std::_Sp_counted_base<(__gnu_cxx::_Lock_policy)2>::_M_use_count@30",
+                       "std::_V2::condition_variable_any::_M_mutex@40"}),
+              IsEmpty());
+  EXPECT_THAT(sets_of({"std::stop_token::_Stop_cb::_M_destroyed@10"}, "", spec::DefaultSets::kEach),
+              ElementsAre(::testing::_));
+  EXPECT_THAT(sets_of({"std::pair<int, int>::first@50"}), ElementsAre(::testing::_));
+}
+
 }  // namespace
 }  // namespace syndrome::check::atomic_sets
