@@ -223,6 +223,17 @@ TEST(AtomicSetsNoise, FindsWhatIsRareAndSaysItsSeed) {
   EXPECT_THAT(wrong.err, HasSubstr("12x"));
 }
 
+// By default, in every run, unless a wait for a thread or a future ends what a function did.
+TEST(AtomicSetsByDefault, NothingIsSaidOfFunctionsThatWaitForTheirThreads) {
+  const Shell shell;
+  const std::string source = (source_directory() / "tests/atomic_sets/fork_join.cc").string();
+  const Outcome built =
+      shell.run("syndrome c++ -std=c++20 -g -O1 -pthread '" + source + "' -o program");
+  ASSERT_EQ(built.code, 0) << built.err;
+  const Outcome outcome = shell.run("syndrome run --report report.txt -- ./program");
+  EXPECT_EQ(outcome.code, 0) << shell.read("report.txt");
+}
+
 INSTANTIATE_TEST_SUITE_P(ICSE08, AtomicSetsProgram, testing::ValuesIn(kCases),
                          [](const testing::TestParamInfo<Case>& one) {
                            return std::string(one.param.program);

@@ -228,6 +228,22 @@ TEST(AtomicSets, AWaitEndsWhatIsAUnitByDefault) {
               ElementsAre("2 Queue at 10: 5 8 10"));
 }
 
+// std::async and threads that a function makes and waits for were told of in every run.
+TEST(AtomicSets, SoDoJoinsBarriersSemaphoresAndFutures) {
+  const auto run = [](std::string_view wait) {
+    return "T1|enter(sum)\nT1|w(Parts::left@10)\nT1|fork(T2)\nT2|enter(run)\n"
+           "T2|r(Parts::left@10)\nT2|exit()\n" +
+           std::string(wait) + "T1|w(Parts::left@10)\nT1|exit()";
+  };
+  EXPECT_THAT(findings(run("")), ElementsAre("3 Parts at 10: 2 5 7"));
+  for (const std::string_view wait :
+       {"T1|join(T2)\n", "T1|wait(s)\n", "T1|barrier_arrive(b)\nT1|barrier_leave(b)\n",
+        "T1|enter(std::future<int>::get())\nT1|exit()\n"}) {
+    EXPECT_THAT(findings(run(wait)), IsEmpty()) << wait;
+    EXPECT_THAT(findings(run(wait), "[units]\nwork = ['sum']"), ::testing::SizeIs(1)) << wait;
+  }
+}
+
 // A wait that times out is only seen by its lock, which is given back and taken again at one place.
 TEST(AtomicSets, AWaitThatTimesOutEndsOne) {
   const auto poll = [](std::string_view again, std::string_view between) {

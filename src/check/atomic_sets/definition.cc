@@ -44,7 +44,12 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
     case EventKind::kEnd: leave(stack(event.thread), true); break;
     case EventKind::kExit: leave(stack(event.thread), false); break;
     case EventKind::kThreadStop: end_all(stack(event.thread)); break;
-    case EventKind::kJoin: end_all(stack(event.child())); break;
+    case EventKind::kJoin:
+      end_all(stack(event.child()));
+      if (!span_threads_) wait(stack(event.thread));
+      break;
+    case EventKind::kBarrierLeave:
+    case EventKind::kWait:
     case EventKind::kCondWait: wait(stack(event.thread)); break;
     case EventKind::kAcquire:
     case EventKind::kAcquireShared:
@@ -204,6 +209,7 @@ void UnitsByDefinition::leave(Stack& stack, bool block) {
     // What it returns with, its caller has taken.
     const SiteId place = block ? SiteId() : over.first.site;
     for (const std::uint32_t lock : over.held) hold(stack[i - 1], lock, place);
+    if (!block && over.label.waits) wait(stack);
     return;
   }
 }

@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 16> kVariables = {"C::a@10",
                                                          "std::_Vector_base<C>::_M_b@30",
                                                          "E::limit.max@40"};
 
-constexpr std::array<std::string_view, 16> kFunctions = {"main",
+constexpr std::array<std::string_view, 17> kFunctions = {"main",
                                                          "C::f(int)",
                                                          "C::g() const",
                                                          "D::h()",
@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, 16> kFunctions = {"main",
                                                          "deterministic C::f",
                                                          "C::never()",
                                                          "C::C(C const&)",
+                                                         "std::future<int>::get()",
                                                          kCalledBackLabel};
 
 const spec::Spec& spec_of(std::size_t number) {

@@ -35,6 +35,17 @@ UnitRule::UnitRule(const spec::Spec* spec, Words& words) : words_(&words) {
   }
 }
 
+namespace {
+
+/// A member function of the library that returns when another thread has left its result.
+bool is_wait(std::string_view type, std::string_view own) {
+  if (type == "std::future" || type == "std::shared_future") return own == "get";
+  return (type == "std::__basic_future" || type == "std::__future_base::_State_baseV2") &&
+         (own == "_M_get_result" || own.starts_with("wait"));
+}
+
+}  // namespace
+
 void UnitRule::decide(std::uint32_t label, const Names& names) {
   if (label >= labels_.size()) {
     labels_.resize(std::max<std::size_t>(label + 1, names.table(Space::kLabel).size()));
@@ -80,6 +91,7 @@ void UnitRule::decide(std::uint32_t label, const Names& names) {
       unit.type = words_->of(type);
       const std::string_view own = spec::simple_name(bare);
       unit.copies = own == "operator=" || own == spec::simple_name(type);
+      unit.waits = is_wait(type, own);
     }
   }
   labels_[label] = std::move(unit);

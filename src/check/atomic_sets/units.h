@@ -16,14 +16,15 @@
 //   a function that accesses an object itself (or through the library), from that access on; static
 //     members are an object of their class
 //
-// A set that has found its unit stays with it until that is over. Whoever waits for a condition
-// lets others in and knows it: what a function did before is over by default, and what it does
-// afterwards is another unit, which goes by its first access. A wait that timed out is one, too: a
-// lock that is given back and taken again at one place, with nothing in between. So does a loop
-// that takes its lock anew in each round: a function that comes to hold a lock at a place where it
-// has come to hold one before (by itself, or by a function that returns with it) begins another
-// unit. Declared units go on. What code without probes calls back does not belong to the default
-// units of who called that code, which go on when it has returned.
+// A set that has found its unit stays with it until that is over. Whoever waits (for a condition,
+// at a barrier, for a semaphore, a future or the end of a thread) lets others in and knows it: what
+// a function did before is over by default, and what it does afterwards is another unit, which goes
+// by its first access. A wait for a condition that timed out is one, too: a lock that is given back
+// and taken again at one place, with nothing in between. So does a loop that takes its lock anew in
+// each round: a function that comes to hold a lock at a place where it has come to hold one before
+// (by itself, or by a function that returns with it) begins another unit. Declared units go on.
+// What code without probes calls back does not belong to the default units of who called that code,
+// which go on when it has returned.
 
 #pragma once
 
@@ -58,6 +59,7 @@ struct UnitLabel {
   std::vector<std::uint32_t> sets;  // words: declared a unit for these
   std::uint32_t type = 0;           // word: the class of a member function; 0: none
   bool copies = false;              // a constructor or an assignment
+  bool waits = false;               // for another thread's result: std::future::get
 };
 
 /// Decides about labels, each once.
@@ -178,15 +180,20 @@ class UnitTracker : public EventHandlers {
     frame.is_gap = label.called_back;
     frame.type = label.type;
     frame.copies = label.copies;
+    frame.waits = label.waits;
     frame.label = e.target;
     if (frame.is_own) ++thread.own;
     if (frame.is_gap) thread.owners.emplace_back();
   }
-  void on_exit(const Event& e, EventNumber) { pop(of(e.thread), false); }
+  void on_exit(const Event& e, EventNumber) {
+    if (pop(of(e.thread), false)) wait(of(e.thread));
+  }
   void on_fork(const Event& e, EventNumber) {
     if (span_threads_) inherit(e.thread, e.child());
   }
   void on_cond_wait(const Event& e, EventNumber) { wait(of(e.thread)); }
+  void on_barrier_leave(const Event& e, EventNumber) { wait(of(e.thread)); }
+  void on_wait(const Event& e, EventNumber) { wait(of(e.thread)); }
   void on_acquire(const Event& e, EventNumber) {
     Thread& thread = of(e.thread);
     if (e.site.value != 0 && thread.given_back == GivenBack{e.target, e.site}) wait(thread);
@@ -202,7 +209,11 @@ class UnitTracker : public EventHandlers {
     }
   }
   void on_release_shared(const Event& e, EventNumber n) { on_release(e, n); }
-  void on_join(const Event& e, EventNumber) { end_thread(of(e.child())); }
+  void on_join(const Event& e, EventNumber) {
+    end_thread(of(e.child()));
+    // What spans threads goes on with what they leave.
+    if (!span_threads_) wait(of(e.thread));
+  }
   void on_thread_stop(const Event& e, EventNumber) { end_thread(of(e.thread)); }
 
  private:
@@ -225,6 +236,7 @@ class UnitTracker : public EventHandlers {
     bool never = false;                     // no unit by default
     bool inherited = false;                 // of the thread that forked this one
     bool copies = false;                    // UnitLabel::copies
+    bool waits = false;                     // UnitLabel::waits
     bool is_gap = false;                    // code without probes
     std::uint32_t level = 0;                // in Thread::owners
     std::vector<std::uint32_t> held;        // locks that were taken here
@@ -271,20 +283,22 @@ class UnitTracker : public EventHandlers {
   }
 
   /// Ends the innermost block or function. What is not the innermost of all is one of two that
-  /// overlap.
-  void pop(Thread& thread, bool block) {
+  /// overlap. Whether it was one that waits.
+  bool pop(Thread& thread, bool block) {
     thread.given_back = {};
     std::size_t at = thread.frames.size();
     while (at > 0 && (thread.frames[at - 1].is_block != block || thread.frames[at - 1].inherited)) {
       --at;
     }
-    if (at == 0) return;
+    if (at == 0) return false;
     Frame& frame = thread.frames[at - 1];
     const std::vector<std::uint32_t> held = std::move(frame.held);
     const SiteId place = block ? SiteId() : frame.site;
+    const bool waits = frame.waits;
     remove(thread, at - 1);
-    if (at < 2) return;
+    if (at < 2) return false;
     for (const std::uint32_t lock : held) hold(thread, thread.frames[at - 2], lock, place);
+    return waits;
   }
 
   /// The frame's function holds the lock from here on, which it took at this place.
