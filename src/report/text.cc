@@ -202,7 +202,7 @@ class Writer {
   }
 
   void write_headline(const Finding& finding, std::size_t number) {
-    const std::string head = fmt::format("{:<{}}", fmt::format("{}.", number), kIndent);
+    const std::string head = fmt::format("{:<{}}", fmt::format("{}. ", number), kIndent);
     std::string what = clean(headline_of(finding));
     std::string where = clean(whereabouts(finding));
     const std::size_t room = kColumns - width(head);

@@ -223,6 +223,11 @@ TEST(Text, names_from_a_trace_cannot_move_the_cursor) {
   EXPECT_THAT(plain(report), Not(HasSubstr("\r")));
 }
 
+TEST(Text, a_number_of_two_digits_stands_apart) {
+  const Report report = report_with(std::vector<Finding>(10, race()));
+  EXPECT_THAT(plain(report), HasSubstr("\n10. data race on balance"));
+}
+
 TEST(Text, never_wider_than_80_columns) {
   for (std::size_t threads = 2; threads < 60; threads += threads < 6 ? 1 : 7) {
     for (const std::size_t length : {0U, 1U, 5U, 9U, 14U, 20U, 33U, 60U, 200U}) {
