@@ -246,6 +246,19 @@ CaptureNames::Member CaptureNames::member_of(const unit::Site& site, std::string
   return {field, address - inside - before - offset};
 }
 
+namespace {
+
+/// Whether the name is that of a field or of an element: then it says more than the name of the
+/// global that begins with it. What the library's objects are made of says less.
+bool is_part(const unit::Site& site, std::string_view name) {
+  if (name.ends_with("[]")) return true;
+  const bool field = (site.flags & (unit::kHasOffset | unit::kAmbiguous)) == unit::kHasOffset;
+  return field && is_of_program(name) &&
+         (!class_of(name).empty() || name.find('.') != std::string_view::npos);
+}
+
+}  // namespace
+
 VarId CaptureNames::variable(std::uint32_t site, std::uint64_t address, std::uint64_t segment,
                              std::uint32_t generation, std::span<const OpenFrame> stack) {
   text_.clear();
@@ -254,7 +267,8 @@ VarId CaptureNames::variable(std::uint32_t site, std::uint64_t address, std::uin
   const unit::Site* const at = site == 0 ? nullptr : &meta_->sites[site - 1];
   const std::string_view name =
       at == nullptr ? std::string_view() : meta_->text(owner(site - 1), at->name);
-  if (global != nullptr && segment == global->address) {
+  const bool begins = global != nullptr && segment == global->address;
+  if (begins && (at == nullptr || !is_part(*at, name))) {
     text_ += global->name;
   } else if (name.empty() || (global != nullptr && name == global->name)) {
     if (global != nullptr) {

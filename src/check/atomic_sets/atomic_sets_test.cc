@@ -244,6 +244,14 @@ TEST(AtomicSets, SoDoJoinsBarriersSemaphoresAndFutures) {
   }
 }
 
+// A function that is an atomic block and waits: its accesses belong to the function, which is
+// around the block.
+TEST(AtomicSets, AWaitInABlockEndsNothing) {
+  EXPECT_THAT(findings("T1|enter(add)\nT1|begin(add)\nT1|r(Sum::all@10)\nT1|cond_wait(c)\n"
+                       "T2|w(Sum::all@10)\nT1|w(Sum::all@10)\nT1|end()\nT1|exit()"),
+              ElementsAre("1 Sum at 10: 3 5 6"));
+}
+
 // A wait that times out is only seen by its lock, which is given back and taken again at one place.
 TEST(AtomicSets, AWaitThatTimesOutEndsOne) {
   const auto poll = [](std::string_view again, std::string_view between) {

@@ -161,7 +161,9 @@ void UnitsByDefinition::hold(Frame& frame, std::uint32_t lock, SiteId place) {
 }
 
 void UnitsByDefinition::wait(Stack& stack) {
-  for (Frame& frame : stack) {
+  for (Frame& frame : stack | std::views::reverse) {
+    // What is declared goes on, and so does what is around it.
+    if (frame.block || frame.label.for_all || !frame.label.sets.empty()) return;
     if (frame.inherited || frame.part.empty()) continue;
     frame.part.clear();
     frame.part_begin = 0;

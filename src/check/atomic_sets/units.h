@@ -35,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -152,6 +153,7 @@ class UnitTracker : public EventHandlers {
     Frame& frame = push(of(e.thread), e, n);
     frame.is_block = true;
     frame.for_all = true;
+    frame.is_declared = true;
   }
   void on_end(const Event& e, EventNumber) { pop(of(e.thread), true); }
   void on_enter(const Event& e, EventNumber n) {
@@ -173,6 +175,7 @@ class UnitTracker : public EventHandlers {
     }
     Frame& frame = push(thread, e, begin);
     frame.for_all = label.for_all;
+    frame.is_declared = label.for_all || !label.sets.empty();
     frame.never =
         label.never || label.library || label.annotation || (outermost && e.thread.value != 0);
     frame.is_function = !label.annotation;
@@ -233,6 +236,7 @@ class UnitTracker : public EventHandlers {
     bool is_function = false;
     bool is_own = false;                    // a function of the program
     bool for_all = false;                   // a unit for every set
+    bool is_declared = false;               // a unit for some set, whatever it does
     bool never = false;                     // no unit by default
     bool inherited = false;                 // of the thread that forked this one
     bool copies = false;                    // UnitLabel::copies
@@ -276,8 +280,11 @@ class UnitTracker : public EventHandlers {
     return frame;
   }
 
+  /// What is declared goes on, and so does what is around it.
   void wait(Thread& thread) {
-    for (Frame& frame : thread.frames) {
+    std::size_t inside = thread.frames.size();
+    while (inside > 0 && !thread.frames[inside - 1].is_declared) --inside;
+    for (Frame& frame : std::span(thread.frames).subspan(inside)) {
       if (!frame.inherited && frame.part != kAlone) end_part(thread, frame);
     }
   }
