@@ -85,7 +85,7 @@ lint:  ## layout, clang-tidy, and a build with the other compiler
 	@scripts/deps build lint
 	@JOBS=$(JOBS) scripts/lint
 
-sanitize:  ## every test under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize:  ## the tests under AddressSanitizer and UBSan, those with threads of ours under ThreadSanitizer
 	@scripts/deps build lint
 	@JOBS=$(JOBS) scripts/sanitize
 

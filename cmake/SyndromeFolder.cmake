@@ -46,8 +46,22 @@ endif()
 # syndrome_tests(TARGET …): the tests of a program, as gtest_discover_tests has it. A busy machine may
 # take longer than its five seconds to start a program. How long a test may take is in the presets,
 # and is there for those that hang: no test says so itself.
+#
+# Those in which more than one thread of ours runs have the label threads and are what the target
+# threads builds: they are what ThreadSanitizer can say something about.
+set(SYNDROME_THREADED syndrome_trace_test syndrome_check_nondeterminism_test syndrome_explore_test
+    cli_test record_test run_test order_test convert_test nondeterminism_command_test)
+add_custom_target(threads)
 function(syndrome_tests target)
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 600 ${ARGN})
+  set(arguments ${ARGN})
+  if(target IN_LIST SYNDROME_THREADED)
+    add_dependencies(threads ${target})
+    if(NOT PROPERTIES IN_LIST arguments)
+      list(APPEND arguments PROPERTIES)
+    endif()
+    list(APPEND arguments LABELS threads)
+  endif()
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 600 ${arguments})
   # The analyzer takes long on a file full of GoogleTest macros and has nothing to say there.
   if(SYNDROME_TIDY MATCHES "^-\\*,clang-analyzer")
     set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")
