@@ -61,6 +61,21 @@ bool calls_later(llvm::StringRef name) {
   return false;
 }
 
+/// Whether a call through a pointer may lead there. What is only handed to a library that calls it
+/// does not come back to the program.
+bool is_pointed_to(const llvm::Function& function) {
+  for (const llvm::Use& use : function.uses()) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+    if (call == nullptr) return true;
+    if (call->isCallee(&use)) continue;
+    const llvm::Function* callee = call->getCalledFunction();
+    if (callee == nullptr || !callee->isDeclaration() || !calls_later(callee->getName())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class Writer {
  public:
   Writer(llvm::Module& module, bool fast) : module_(module), names_(module) {
@@ -75,7 +90,7 @@ class Writer {
     system_ = in_system_header(path);
     std::string flags;
     if (function.hasLocalLinkage()) flags += 'i';
-    if (function.hasAddressTaken()) flags += 'a';
+    if (is_pointed_to(function)) flags += 'a';
     if (flags.empty()) flags = "-";
     const std::string name = string(readable_name(function.getName()));
     const std::string file = string(path);
@@ -287,12 +302,13 @@ llvm::Instruction* store_of(const PlannedAccess& access) {
   return nullptr;
 }
 
-/// Whether the program ends here, by abort() or the like: what is held then is held by nobody.
+/// Whether the program ends here, by abort() or the like: what is held then is held by nobody. (A
+/// call that the compiler believes to return, and the program does not, may still throw.)
 bool is_dead_end(const llvm::BasicBlock& block) {
+  if (!llvm::isa<llvm::UnreachableInst>(block.getTerminator())) return false;
   const llvm::Instruction* last = block.getTerminator()->getPrevNonDebugInstruction();
   const auto* call = llvm::dyn_cast_or_null<llvm::CallBase>(last);
-  return llvm::isa<llvm::UnreachableInst>(block.getTerminator()) && call != nullptr &&
-         call->doesNotReturn() && call->doesNotThrow();
+  return call == nullptr || call->doesNotThrow() || block.getParent()->doesNotThrow();
 }
 
 }  // namespace

@@ -109,17 +109,81 @@ std::vector<bool> Graph::reach(NodeId from, NodeId stop, bool backwards,
   return seen;
 }
 
-bool Placement::add_pair(NodeId from, NodeId to, AtomicType type, const std::vector<NodeId>& others,
-                         std::string reason) {
+void Graph::set_waits(std::vector<bool> waits) {
+  waits_ = std::move(waits);
+  if (std::ranges::find(waits_, true) == waits_.end()) waits_.clear();
+  loops_.clear();
+  for (NodeId node = 0; !waits_.empty() && node < size(); ++node) {
+    for (const NodeId to : next[node]) {
+      if (position[to] > position[node]) continue;
+      Loop loop{node, to, {}};
+      // All that leads to the edge without entering the loop again.
+      if (node == to) {
+        loop.body.resize(size());
+      } else {
+        loop.body = reach(node, to, true);
+      }
+      loop.body[node] = loop.body[to] = true;
+      loops_.push_back(std::move(loop));
+    }
+  }
+}
+
+/// By at least one edge, without going around those loops.
+bool Graph::reaches(NodeId from, NodeId to, const std::vector<const Loop*>& once) const {
+  std::vector<bool> seen(size());
+  std::vector<NodeId> work = {from};
+  while (!work.empty() && !seen[to]) {
+    const NodeId node = work.back();
+    work.pop_back();
+    for (const NodeId after : next[node]) {
+      const bool around = std::ranges::any_of(
+          once, [&](const Loop* loop) { return loop->from == node && loop->to == after; });
+      if (seen[after] || around) continue;
+      seen[after] = true;
+      work.push_back(after);
+    }
+  }
+  return seen[to];
+}
+
+std::vector<bool> Graph::waits_between_rounds(NodeId from, NodeId to) const {
+  std::vector<bool> found = waits_;
+  for (NodeId node = 0; node < found.size(); ++node) {
+    if (!found[node]) continue;
+    std::vector<const Loop*> both;
+    bool one = false;
+    for (const Loop& loop : loops_) {
+      if (!loop.body[node]) continue;
+      one |= loop.body[from] != loop.body[to];
+      if (loop.body[from] && loop.body[to]) both.push_back(&loop);
+    }
+    const bool between = (node == from || reaches(from, node, both)) &&
+                         (node == to ? from != to : reaches(node, to, both));
+    found[node] = one || (!both.empty() && !between);
+  }
+  return found;
+}
+
+Placement::Added Placement::add_pair(NodeId from, NodeId to, AtomicType type,
+                                     const std::vector<NodeId>& others, std::string reason) {
   // onpath: the accesses of a pair follow each other, so neither stands inside of a path. But a
   // call may be passed without the access that it can lead to.
   const NodeId end = graph_->calls[to] ? kNowhere : to;
   const NodeId begin = graph_->calls[from] ? kNowhere : from;
   const std::vector<bool> after = graph_->reach(from, end, false);
-  if (!after[to]) return false;
+  if (!after[to]) return Added::kNoPath;
   const std::vector<bool> ahead = graph_->reach(to, begin, true);
+  const std::vector<bool> waits = graph_->waits_between_rounds(from, to);
+  if (!waits.empty() && (waits[from] || waits[to])) return Added::kOverWait;
   std::vector<bool> allowed(graph_->size());
-  for (NodeId node = 0; node < graph_->size(); ++node) allowed[node] = after[node] && ahead[node];
+  bool waited = false;
+  for (NodeId node = 0; node < graph_->size(); ++node) {
+    allowed[node] = after[node] && ahead[node];
+    if (!allowed[node] || waits.empty() || !waits[node]) continue;
+    allowed[node] = false;
+    waited = true;
+  }
   allowed[to] = true;
   for (const NodeId other : others) {
     if (other == from || other == to || !allowed[other]) continue;
@@ -134,9 +198,17 @@ bool Placement::add_pair(NodeId from, NodeId to, AtomicType type, const std::vec
   Constraint constraint{from, to, type, Constraint::Why::kPair, {}, std::move(reason)};
   constraint.on = graph_->reach(from, end, false, allowed);
   constraint.on[from] = true;
-  if (!constraint.on[to]) return false;
+  if (!constraint.on[to]) return waited ? Added::kOverWait : Added::kNoPath;
+  // What a wait cuts off is held for nothing.
+  if (waited) {
+    std::vector<bool> leads = graph_->reach(to, begin, true, constraint.on);
+    leads[from] = leads[to] = true;
+    for (NodeId node = 0; node < graph_->size(); ++node) {
+      if (!leads[node]) constraint.on[node] = false;
+    }
+  }
   constraints_.push_back(std::move(constraint));
-  return true;
+  return Added::kYes;
 }
 
 void Placement::add_single(NodeId at, AtomicType type, std::string reason) {

@@ -84,6 +84,24 @@ struct Graph {
   /// (all when empty); `stop` may be reached, but not passed.
   [[nodiscard]] std::vector<bool> reach(NodeId from, NodeId stop, bool backwards,
                                         const std::vector<bool>& through = {}) const;
+
+  /// Says which calls may wait (waiting.h).
+  void set_waits(std::vector<bool> waits);
+  /// Of those the ones that stand between rounds of a loop for the two: in a loop with one of them,
+  /// or in one with both, but not between them in one round. Empty when no call waits.
+  [[nodiscard]] std::vector<bool> waits_between_rounds(NodeId from, NodeId to) const;
+
+ private:
+  /// The edge that leads back, and what is in the loop.
+  struct Loop {
+    NodeId from = 0;
+    NodeId to = 0;
+    std::vector<bool> body;
+  };
+  [[nodiscard]] bool reaches(NodeId from, NodeId to, const std::vector<const Loop*>& once) const;
+
+  std::vector<bool> waits_;
+  std::vector<Loop> loops_;  // if there are waits
 };
 
 /// Nodes whose state has changed, those that come first in the graph's order first: so a node is
@@ -106,10 +124,13 @@ class Placement {
   /// Pairs that overlap share origins when more than `most_apart` of them begin in the function.
   Placement(const Graph& graph, std::size_t most_apart) : graph_(&graph), most_apart_(most_apart) {}
 
+  enum class Added : std::uint8_t { kYes, kNoPath, kOverWait };
   /// A profiled pair. `others`: accesses of the variable, when it is one location, behind which the
-  /// pair can no longer be (Figure 6, conflict). False when no path leads from one to the other.
-  bool add_pair(NodeId from, NodeId to, AtomicType type, const std::vector<NodeId>& others,
-                std::string reason);
+  /// pair can no longer be (Figure 6, conflict). It ends at a call that waits, if that is not on
+  /// the way to its second access in the same round of all loops. kNoPath when no path leads from
+  /// one access to the other, kOverWait when each leads over such a call.
+  [[nodiscard]] Added add_pair(NodeId from, NodeId to, AtomicType type,
+                               const std::vector<NodeId>& others, std::string reason);
   /// An access by itself.
   void add_single(NodeId at, AtomicType type, std::string reason);
   /// Hold the lock at `on`, taking it at `from`. False when that changes nothing.

@@ -8,6 +8,8 @@
 #include <unordered_map>
 
 #include "enforce/plan/order.h"
+#include "enforce/plan/program_locks.h"
+#include "enforce/plan/waiting.h"
 
 namespace syndrome::enforce {
 namespace {
@@ -41,6 +43,8 @@ class Planner {
     make_locks();
     graphs_.reserve(program_.functions.size());
     for (const Function& function : program_.functions) graphs_.emplace_back(function);
+    std::vector<std::vector<bool>> waits = waiting_calls(program_, CallGraph(program_));
+    for (std::uint32_t f = 0; f < graphs_.size(); ++f) graphs_[f].set_waits(std::move(waits[f]));
     place_pairs();
     if (!changed_.empty()) return stale();
     place_singles();
@@ -224,25 +228,30 @@ class Planner {
           continue;
         }
         bool placed = false;
+        bool over_wait = false;
         for (const Place& from : first) {
           for (const Place& to : second) {
             if (from.first != to.first) continue;
-            placed |= add(chosen, from.first, from.second, to.second, pair, type);
+            const Placement::Added added =
+                add(chosen, from.first, from.second, to.second, pair, type);
+            placed |= added == Placement::Added::kYes;
+            over_wait |= added == Placement::Added::kOverWait;
           }
         }
         if (placed) {
           ++(type == AtomicType::kRead ? lock.read_pairs : lock.exclusive_pairs);
         } else {
-          plan_.given_up.push_back(fmt::format("{}: no path in {} from {} to {}", chosen.name,
-                                               key.function, short_place(key.first.place),
-                                               short_place(key.second.place)));
+          plan_.given_up.push_back(fmt::format(
+              "{}: no path {}in {} from {} to {}", chosen.name,
+              over_wait ? "without a wait, into the next round of a loop, " : "", key.function,
+              short_place(key.first.place), short_place(key.second.place)));
         }
       }
     }
   }
 
-  bool add(const Chosen& chosen, std::uint32_t f, NodeId from, NodeId to, const Pair& pair,
-           AtomicType type) {
+  Placement::Added add(const Chosen& chosen, std::uint32_t f, NodeId from, NodeId to,
+                       const Pair& pair, AtomicType type) {
     std::vector<NodeId> others;
     if (exact_[chosen.group]) {
       for (const Place& place : accesses_[chosen.group]) {
@@ -257,9 +266,15 @@ class Planner {
                         short_place(nodes[from].place), short_place(nodes[to].place), pair.seen));
   }
 
+  /// None of its pairs has a path.
+  [[nodiscard]] static bool keeps_nothing(const PlannedLock& lock) {
+    return lock.read_pairs + lock.exclusive_pairs == 0;
+  }
+
   // A write must not fall into anybody's pair, a read not into an exclusive one.
   void place_singles() {
     for (const auto& [lock, places] : accesses_) {
+      if (keeps_nothing(plan_.locks[lock])) continue;
       const bool exclusive = plan_.locks[lock].exclusive_pairs != 0;
       for (const auto& [f, node] : places) {
         const Node& at = program_.functions[f].nodes[node];
@@ -299,7 +314,9 @@ class Planner {
     std::vector<std::uint32_t> order(plan_.locks.size());
     std::iota(order.begin(), order.end(), 0U);
     std::vector<std::uint32_t> number(order.size());
-    std::erase_if(order, [this](std::uint32_t lock) { return plan_.locks[lock].joined; });
+    std::erase_if(order, [this](std::uint32_t lock) {
+      return plan_.locks[lock].joined || keeps_nothing(plan_.locks[lock]);
+    });
     std::ranges::sort(order, {}, [&ranks](std::uint32_t lock) { return ranks[lock]; });
     std::vector<PlannedLock> sorted;
     for (std::uint32_t i = 0; i < order.size(); ++i) {

@@ -108,7 +108,11 @@ ProgramLocks::Effect ProgramLocks::effect_of(std::uint32_t f, NodeId node) const
   bool first = true;
   for (const std::uint32_t callee : calls_.callees(f, node)) {
     const Effect& theirs = effects_[callee];
-    effect.holds.insert(theirs.holds.begin(), theirs.holds.end());
+    if (first || !at.indirect) {
+      effect.holds.insert(theirs.holds.begin(), theirs.holds.end());
+    } else {
+      keep_common(effect.holds, theirs.holds);
+    }
     effect.may_release.insert(theirs.may_release.begin(), theirs.may_release.end());
     effect.may_release_any |= theirs.may_release_any;
     if (first) {

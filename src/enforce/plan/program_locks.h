@@ -4,9 +4,10 @@
 // A function that gives a lock back somewhere and does not surely return with it is believed to
 // give it back on every path on which it has it. Which paths those are depends on values (whether a
 // trylock succeeded, whether an item was found), which are not followed; without that belief, one
-// trylock in a loop seems to hold its lock for as long as the program runs. Where the belief is
-// wrong, an order may be missed; then lock_runtime/ sees the cycle when it is there, and goes on
-// without a lock of ours.
+// trylock in a loop seems to hold its lock for as long as the program runs. Likewise a call through
+// a pointer, which may lead to any function of its type, is believed to return with a lock only if
+// each of them does. Where a belief is wrong, an order may be missed; then lock_runtime/ sees the
+// cycle when it is there, and goes on without a lock of ours.
 
 #pragma once
 
