@@ -197,8 +197,8 @@ Placement::Added Placement::add_pair(NodeId from, NodeId to, AtomicType type,
   }
   Constraint constraint{from, to, type, Constraint::Why::kPair, {}, std::move(reason)};
   constraint.on = graph_->reach(from, end, false, allowed);
-  constraint.on[from] = true;
   if (!constraint.on[to]) return waited ? Added::kOverWait : Added::kNoPath;
+  constraint.on[from] = true;
   // What a wait cuts off is held for nothing.
   if (waited) {
     std::vector<bool> leads = graph_->reach(to, begin, true, constraint.on);

@@ -238,7 +238,7 @@ TEST(Plan, ALockIsHoistedBeforeEveryStateOfAMachine) {
 
 /// Calls f, which does something to the lock m, and then has a pair of y; and g, which takes m
 /// inside of a pair of y.
-Plan plan_around(const Figure& f) {
+Plan plan_around(const Figure& f, const std::vector<Function>& more = {}) {
   Figure caller("caller", 4);
   caller.edges({{1, 2}, {2, 3}, {3, 4}});
   caller.at(1).kind = Node::Kind::kCall;
@@ -256,7 +256,9 @@ Plan plan_around(const Figure& f) {
   Profile profile;
   caller.pair(profile, "y", 2, 3, kRead);
   g.pair(profile, "y", 1, 4, kExclusive);
-  return plan_of({{f.function, caller.function, g.function}}, profile);
+  Program program{{f.function, caller.function, g.function}};
+  program.functions.insert(program.functions.end(), more.begin(), more.end());
+  return plan_of(program, profile);
 }
 
 // Whether it was taken is known where it is given back, but not to us.
@@ -283,6 +285,94 @@ TEST(Plan, WhoReturnsWithALockKeepsIt) {
   again.lock(2, "m", true);
   again.at(3).kind = Node::Kind::kExit;
   EXPECT_THAT(plan_around(again).hoisted, SizeIs(1));
+}
+
+// A call through a pointer may lead to functions of many kinds: threads have the type of callbacks.
+TEST(Plan, ACallThroughAPointerReturnsWithALockIfAllDo) {
+  Figure f("f", 2);
+  f.edges({{1, 2}});
+  f.at(1).kind = Node::Kind::kCall;
+  f.at(1).indirect = true;
+  f.at(1).signature = "ptr (ptr)";
+  f.at(2).kind = Node::Kind::kExit;
+  Figure with("with", 2);
+  with.edges({{1, 2}});
+  with.lock(1, "m", true);
+  with.at(2).kind = Node::Kind::kExit;
+  Figure without("without", 1);
+  without.at(1).kind = Node::Kind::kExit;
+  for (Figure* each : {&with, &without}) {
+    each->function.address_taken = true;
+    each->function.signature = "ptr (ptr)";
+  }
+  EXPECT_THAT(plan_around(f, {with.function}).hoisted, SizeIs(1));
+  EXPECT_THAT(plan_around(f, {with.function, without.function}).hoisted, IsEmpty());
+}
+
+void call(Figure& figure, NodeId n, const std::string& callee) {
+  figure.at(n).kind = Node::Kind::kCall;
+  figure.at(n).callees = {callee};
+}
+
+/// The plan of f, which accesses x at `from` and `to`: 1, or 2 to 5 in a loop. It calls `callee` at
+/// 3, where 4 may be a way around it.
+Plan plan_of_rounds(NodeId from, NodeId to, const std::string& callee, bool around,
+                    const std::vector<Function>& more = {}) {
+  Figure f("f", 6);
+  f.edges({{1, 2}, {2, 3}, {3, 5}, {4, 5}, {5, 2}, {5, 6}});
+  if (around) f.edges({{2, 4}});
+  f.access(from, "x", true);
+  f.access(to, "x", true);
+  call(f, 3, callee);
+  f.at(6).kind = Node::Kind::kExit;
+  Profile profile;
+  f.pair(profile, "x", from, to, kExclusive);
+  Program program{{f.function}};
+  program.functions.insert(program.functions.end(), more.begin(), more.end());
+  return plan_of(program, profile);
+}
+
+// The maintenance thread of a server sleeps between two rounds of its work.
+TEST(Plan, APairIntoTheNextRoundEndsAtAWait) {
+  // From 2 to 5 it is one round, whatever the thread does in between.
+  const Plan one = plan_of_rounds(2, 5, "usleep", true);
+  EXPECT_THAT(one.given_up, IsEmpty());
+  EXPECT_THAT(lc(placement(one, 0, "x"), 3), ElementsAre("X2-5"));
+  const Plan next = plan_of_rounds(5, 2, "usleep", true);
+  EXPECT_THAT(next.given_up, IsEmpty()) << "the call is not on the way";
+
+  // From outside into the first round, or around the loop.
+  for (const auto& [from, to] : {std::pair<NodeId, NodeId>(1, 5), {5, 5}}) {
+    const Plan cut = plan_of_rounds(from, to, "usleep", true);
+    EXPECT_THAT(cut.given_up, IsEmpty());
+    EXPECT_THAT(lc(placement(cut, 0, "x"), 3), IsEmpty());
+    EXPECT_THAT(lc(placement(cut, 0, "x"), 4), SizeIs(1));
+    EXPECT_THAT(placement(cut, 0, "x").ops(2).releases, SizeIs(1)) << "before the call";
+    const Plan lost = plan_of_rounds(from, to, "usleep", false);
+    EXPECT_THAT(lost.given_up, ElementsAre(HasSubstr("no path without a wait, into the next")));
+    EXPECT_THAT(lost.locks, IsEmpty()) << "it would protect nothing";
+    EXPECT_THAT(plan_of_rounds(from, to, "puts", false).given_up, IsEmpty());
+  }
+}
+
+TEST(Plan, AFunctionWaitsIfItMayCallOneThatDoes) {
+  Figure inner("inner", 4);
+  inner.edges({{1, 2}, {1, 3}, {2, 3}});
+  call(inner, 2, "pthread_cond_wait");
+  inner.at(3).kind = Node::Kind::kExit;
+  Figure outer("outer", 2);
+  outer.edges({{1, 2}});
+  call(outer, 1, "inner");
+  outer.at(2).kind = Node::Kind::kExit;
+  EXPECT_THAT(plan_of_rounds(5, 5, "outer", false, {outer.function, inner.function}).given_up,
+              SizeIs(1));
+  // An assertion that fails: it joins threads, and the program ends.
+  Figure asserts("asserts", 3);
+  asserts.edges({{1, 2}, {1, 3}});
+  call(asserts, 2, "inner");
+  asserts.at(3).kind = Node::Kind::kExit;
+  EXPECT_THAT(plan_of_rounds(5, 5, "asserts", false, {asserts.function, inner.function}).given_up,
+              IsEmpty());
 }
 
 TEST(Plan, RandomProgramsKeepTheirPairsAndNeverWaitForever) {
