@@ -15,12 +15,13 @@ void __syndrome_lock_release(std::uint32_t number, void* frame);
 
 namespace {
 
-/// Nanoseconds for one call, the best of some rounds: what else runs only makes them longer.
+/// Nanoseconds for one call, the best of many rounds that are too short to be disturbed in each:
+/// what else runs only makes them longer.
 template <typename Action>
 double nanoseconds(Action action) {
-  constexpr int kCalls = 1'000'000;
+  constexpr int kCalls = 2'000;
   double best = 1e9;
-  for (int round = 0; round < 9; ++round) {
+  for (int round = 0; round < 2'000; ++round) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) action();
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;

@@ -134,18 +134,12 @@ inline bool try_take(Lock& lock, std::uint8_t mode) {
   return false;
 }
 
-// Of the one that excludes others. The store may be seen after `waiters` is read: who announces
-// itself as a waiter just then sleeps although the lock is free, but for one slice only. A store
-// that waits to be seen would cost as much as taking the lock does.
-inline void weaken(Lock& lock, std::uint32_t word) {
-  lock.word.store(word, std::memory_order_release);
-  wake(lock);
-}
-
 inline void let_go(Lock& lock, std::uint8_t mode) {
   tell_given_back(lock, mode);
+  // Sequentially consistent: whoever announces itself as a waiter either is seen here or sees this.
   if (mode == kExclusive) {
-    weaken(lock, 0);
+    lock.word.store(0, std::memory_order_seq_cst);
+    wake(lock);
   } else {
     const std::uint32_t before = lock.word.fetch_sub(1, std::memory_order_seq_cst);
     // With one reader left an upgrade may go on.
@@ -570,9 +564,10 @@ SYNDROME_EXPORT void __syndrome_lock_degrade(std::uint32_t number, void* frame) 
   entry.mode.store(kRead, std::memory_order_relaxed);
   if (entry.aside != 0) return;
   tell_given_back(locks[number], kExclusive);
-  weaken(locks[number], 1);
+  locks[number].word.store(1, std::memory_order_seq_cst);
   if (told) [[unlikely]]
     record_taken(locks[number], kRead);
+  wake(locks[number]);
 }
 
 /// After a longjmp: what functions held that are no longer there. Stacks grow down.

@@ -277,6 +277,7 @@ class Resolver {
           for (const PlannedPlace* from : places) {
             edge(from->lock, from->placement.strongest_during(node));
           }
+          if (lock < ours_ && graphs_[f].may_wait(node)) continue;
           for (const LockNumber from : program) edge(from, AtomicType::kExclusive);
         }
       }

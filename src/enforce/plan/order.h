@@ -7,6 +7,9 @@
 // the one who holds it excludes the other. That holds for locks that are taken at one node as well,
 // in the order of their ranks. A cycle with a lock of ours in it is broken by hoisting: k2 is taken
 // before k1 already, wherever k1 is held on the way to k2, so that taking it there does not wait.
+// Not an edge is that from a lock of the program to those of ours that are taken inside of a call
+// which may wait (waiting.h): some servers hold one whenever they do not wait, and ours would have
+// to be taken for as long as they run. Such a cycle is seen by lock_runtime/ when it is there.
 // Locks of the program stay where they are; where hoisting does not help, one of ours is given up,
 // until the order of what is really in the plan has no such cycle. Where many of ours are in one
 // cycle, there is a choice (ManyLocks).

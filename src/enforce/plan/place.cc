@@ -109,9 +109,9 @@ std::vector<bool> Graph::reach(NodeId from, NodeId stop, bool backwards,
   return seen;
 }
 
-void Graph::set_waits(std::vector<bool> waits) {
+void Graph::set_waits(std::vector<Waits> waits) {
   waits_ = std::move(waits);
-  if (std::ranges::find(waits_, true) == waits_.end()) waits_.clear();
+  if (std::ranges::count(waits_, Waits::kNever) == std::ssize(waits_)) waits_.clear();
   loops_.clear();
   for (NodeId node = 0; !waits_.empty() && node < size(); ++node) {
     for (const NodeId to : next[node]) {
@@ -147,10 +147,10 @@ bool Graph::reaches(NodeId from, NodeId to, const std::vector<const Loop*>& once
   return seen[to];
 }
 
-std::vector<bool> Graph::waits_between_rounds(NodeId from, NodeId to) const {
-  std::vector<bool> found = waits_;
+std::vector<bool> Graph::waits_between(NodeId from, NodeId to) const {
+  std::vector<bool> found(waits_.size());
   for (NodeId node = 0; node < found.size(); ++node) {
-    if (!found[node]) continue;
+    if (waits_[node] == Waits::kNever) continue;
     std::vector<const Loop*> both;
     bool one = false;
     for (const Loop& loop : loops_) {
@@ -160,7 +160,8 @@ std::vector<bool> Graph::waits_between_rounds(NodeId from, NodeId to) const {
     }
     const bool between = (node == from || reaches(from, node, both)) &&
                          (node == to ? from != to : reaches(node, to, both));
-    found[node] = one || (!both.empty() && !between);
+    found[node] = one || (!both.empty() && !between) ||
+                  (waits_[node] == Waits::kSurely && node != from && node != to);
   }
   return found;
 }
@@ -174,7 +175,7 @@ Placement::Added Placement::add_pair(NodeId from, NodeId to, AtomicType type,
   const std::vector<bool> after = graph_->reach(from, end, false);
   if (!after[to]) return Added::kNoPath;
   const std::vector<bool> ahead = graph_->reach(to, begin, true);
-  const std::vector<bool> waits = graph_->waits_between_rounds(from, to);
+  const std::vector<bool> waits = graph_->waits_between(from, to);
   if (!waits.empty() && (waits[from] || waits[to])) return Added::kOverWait;
   std::vector<bool> allowed(graph_->size());
   bool waited = false;

@@ -71,6 +71,9 @@ struct NodeOps {
   friend bool operator==(const NodeOps&, const NodeOps&) = default;
 };
 
+/// Whether a call waits for something else than a lock, or sleeps (waiting.h).
+enum class Waits : std::uint8_t { kNever, kMaybe, kSurely };
+
 /// The graph of a function, both ways.
 struct Graph {
   explicit Graph(const Function& function);
@@ -85,11 +88,14 @@ struct Graph {
   [[nodiscard]] std::vector<bool> reach(NodeId from, NodeId stop, bool backwards,
                                         const std::vector<bool>& through = {}) const;
 
-  /// Says which calls may wait (waiting.h).
-  void set_waits(std::vector<bool> waits);
-  /// Of those the ones that stand between rounds of a loop for the two: in a loop with one of them,
-  /// or in one with both, but not between them in one round. Empty when no call waits.
-  [[nodiscard]] std::vector<bool> waits_between_rounds(NodeId from, NodeId to) const;
+  void set_waits(std::vector<Waits> waits);
+  [[nodiscard]] bool may_wait(NodeId node) const {
+    return !waits_.empty() && waits_[node] != Waits::kNever;
+  }
+  /// Calls at which a pair of these two ends. Those that stand between rounds of a loop for the
+  /// two: in a loop with one of them, or in one with both, but not between them in one round. And
+  /// those that surely wait, but for the two themselves. Empty when no call waits.
+  [[nodiscard]] std::vector<bool> waits_between(NodeId from, NodeId to) const;
 
  private:
   /// The edge that leads back, and what is in the loop.
@@ -100,8 +106,8 @@ struct Graph {
   };
   [[nodiscard]] bool reaches(NodeId from, NodeId to, const std::vector<const Loop*>& once) const;
 
-  std::vector<bool> waits_;
-  std::vector<Loop> loops_;  // if there are waits
+  std::vector<Waits> waits_;  // empty: none does
+  std::vector<Loop> loops_;   // if there are waits
 };
 
 /// Nodes whose state has changed, those that come first in the graph's order first: so a node is

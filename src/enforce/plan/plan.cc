@@ -43,7 +43,7 @@ class Planner {
     make_locks();
     graphs_.reserve(program_.functions.size());
     for (const Function& function : program_.functions) graphs_.emplace_back(function);
-    std::vector<std::vector<bool>> waits = waiting_calls(program_, CallGraph(program_));
+    std::vector<std::vector<Waits>> waits = waiting_calls(program_, CallGraph(program_));
     for (std::uint32_t f = 0; f < graphs_.size(); ++f) graphs_[f].set_waits(std::move(waits[f]));
     place_pairs();
     if (!changed_.empty()) return stale();
@@ -242,9 +242,8 @@ class Planner {
           ++(type == AtomicType::kRead ? lock.read_pairs : lock.exclusive_pairs);
         } else {
           plan_.given_up.push_back(fmt::format(
-              "{}: no path {}in {} from {} to {}", chosen.name,
-              over_wait ? "without a wait, into the next round of a loop, " : "", key.function,
-              short_place(key.first.place), short_place(key.second.place)));
+              "{}: no path {}in {} from {} to {}", chosen.name, over_wait ? "without a wait " : "",
+              key.function, short_place(key.first.place), short_place(key.second.place)));
         }
       }
     }

@@ -349,7 +349,7 @@ TEST(Plan, APairIntoTheNextRoundEndsAtAWait) {
     EXPECT_THAT(lc(placement(cut, 0, "x"), 4), SizeIs(1));
     EXPECT_THAT(placement(cut, 0, "x").ops(2).releases, SizeIs(1)) << "before the call";
     const Plan lost = plan_of_rounds(from, to, "usleep", false);
-    EXPECT_THAT(lost.given_up, ElementsAre(HasSubstr("no path without a wait, into the next")));
+    EXPECT_THAT(lost.given_up, ElementsAre(HasSubstr("no path without a wait in f")));
     EXPECT_THAT(lost.locks, IsEmpty()) << "it would protect nothing";
     EXPECT_THAT(plan_of_rounds(from, to, "puts", false).given_up, IsEmpty());
   }

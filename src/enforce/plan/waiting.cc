@@ -8,56 +8,47 @@ namespace syndrome::enforce {
 namespace {
 
 // Linkage names; of C++ the beginning, as parameters vary.
-constexpr std::array<std::string_view, 42> kWaits = {
-    "pthread_cond_wait",
-    "pthread_cond_timedwait",
-    "pthread_cond_clockwait",
-    "cnd_wait",
-    "cnd_timedwait",
-    "pthread_barrier_wait",
-    "pthread_join",
-    "pthread_timedjoin_np",
-    "pthread_clockjoin_np",
-    "thrd_join",
-    "sem_wait",
-    "sem_timedwait",
-    "sem_clockwait",
-    "poll",
-    "ppoll",
-    "select",
-    "pselect",
-    "epoll_wait",
-    "epoll_pwait",
-    "sleep",
-    "usleep",
-    "nanosleep",
-    "clock_nanosleep",
-    "thrd_sleep",
-    "sched_yield",
-    "thrd_yield",
-    "pthread_yield",
-    "pause",
-    "sigsuspend",
-    "sigwait",
-    "sigwaitinfo",
-    "sigtimedwait",
-    // libevent, which polls
-    "event_base_loop",
-    "event_base_dispatch",
-    "event_loop",
-    "event_dispatch",
-    "_ZNSt18condition_variable4wait",
-    "_ZNSt22condition_variable_any4wait",
-    "_ZNSt11this_thread5yield",
-    "_ZNSt11this_thread9sleep_for",
-    "_ZNSt11this_thread11sleep_until",
-    "_ZNSt6thread4join",
-};
+constexpr std::array kLetsGo = std::to_array<std::string_view>(
+    {"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait",
+     "cnd_timedwait", "pthread_barrier_wait", "pthread_join", "pthread_timedjoin_np",
+     "pthread_clockjoin_np", "thrd_join", "poll", "ppoll", "select", "pselect", "epoll_wait",
+     "epoll_pwait",
+     // libevent, which polls
+     "event_base_loop", "event_base_dispatch", "event_loop", "event_dispatch",
+     "_ZNSt18condition_variable4wait", "_ZNSt22condition_variable_any4wait", "_ZNSt6thread4join"});
+// A semaphore may be free, as a lock is; who sleeps keeps its locks.
+constexpr std::array kMayWait = std::to_array<std::string_view>(
+    {"sem_wait", "sem_timedwait", "sem_clockwait", "sleep", "usleep", "nanosleep",
+     "clock_nanosleep", "thrd_sleep", "sched_yield", "thrd_yield", "pthread_yield", "pause",
+     "sigsuspend", "sigwait", "sigwaitinfo", "sigtimedwait", "_ZNSt11this_thread5yield",
+     "_ZNSt11this_thread9sleep_for", "_ZNSt11this_thread11sleep_until"});
 
-bool is_wait(std::string_view name) {
-  return std::ranges::any_of(kWaits, [name](std::string_view known) {
-    return known.starts_with("_Z") ? name.starts_with(known) : name == known;
-  });
+Waits waits_of(const std::vector<std::string>& callees) {
+  const auto is_one_of = [&callees](const auto& list) {
+    return std::ranges::any_of(callees, [&list](const std::string& name) {
+      return std::ranges::any_of(list, [&name](std::string_view known) {
+        return known.starts_with("_Z") ? name.starts_with(known) : name == known;
+      });
+    });
+  };
+  if (is_one_of(kLetsGo)) return Waits::kSurely;
+  return is_one_of(kMayWait) ? Waits::kMaybe : Waits::kNever;
+}
+
+/// What a call of a function comes to whose calls wait like that.
+Waits waits_in(const std::vector<Node>& nodes, const std::vector<Waits>& waits) {
+  if (std::ranges::count(waits, Waits::kNever) == std::ssize(waits)) return Waits::kNever;
+  std::vector<bool> seen(nodes.size());
+  std::vector<NodeId> work = {0};
+  while (!work.empty()) {
+    const NodeId at = work.back();
+    work.pop_back();
+    if (seen[at] || waits[at] == Waits::kSurely) continue;
+    seen[at] = true;
+    if (nodes[at].kind == Node::Kind::kExit) return Waits::kMaybe;
+    work.insert(work.end(), nodes[at].next.begin(), nodes[at].next.end());
+  }
+  return Waits::kSurely;
 }
 
 /// Whether anything comes after the node: a failed assertion may do what it likes, and then the
@@ -80,35 +71,41 @@ bool goes_on(const std::vector<Node>& nodes, NodeId node) {
 
 }  // namespace
 
-std::vector<std::vector<bool>> waiting_calls(const Program& program, const CallGraph& calls) {
-  std::vector<std::vector<bool>> waits(program.functions.size());
+std::vector<std::vector<Waits>> waiting_calls(const Program& program, const CallGraph& calls) {
+  std::vector<std::vector<Waits>> waits(program.functions.size());
+  std::vector<Waits> known(program.functions.size(), Waits::kNever);
   std::vector<std::uint32_t> work;
-  const auto mark = [&](std::uint32_t f, NodeId node) {
-    if (!goes_on(program.functions[f].nodes, node)) return;
-    if (std::ranges::find(waits[f], true) == waits[f].end()) work.push_back(f);
-    waits[f][node] = true;
-  };
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     const std::vector<Node>& nodes = program.functions[f].nodes;
-    waits[f].resize(nodes.size());
+    waits[f].resize(nodes.size(), Waits::kNever);
     for (NodeId node = 0; node < nodes.size(); ++node) {
-      if (nodes[node].kind == Node::Kind::kCall &&
-          std::ranges::any_of(nodes[node].callees, is_wait)) {
-        mark(f, node);
-      }
+      if (nodes[node].kind != Node::Kind::kCall || nodes[node].indirect) continue;
+      waits[f][node] = waits_of(nodes[node].callees);
+      if (waits[f][node] != Waits::kNever && !goes_on(nodes, node)) waits[f][node] = Waits::kNever;
     }
+    work.push_back(f);
   }
+  // What is known of a function only grows, and so does what is known of its callers.
   while (!work.empty()) {
     const std::uint32_t waiting = work.back();
     work.pop_back();
+    const Waits now = waits_in(program.functions[waiting].nodes, waits[waiting]);
+    if (now == known[waiting]) continue;
+    known[waiting] = now;
     for (const std::uint32_t f : calls.callers(waiting)) {
+      const std::vector<Node>& nodes = program.functions[f].nodes;
+      bool grew = false;
       for (const auto& [node, callees] : calls.calls_of(f)) {
-        if (program.functions[f].nodes[node].indirect || waits[f][node] ||
-            std::ranges::find(callees, waiting) == callees.end()) {
+        if (nodes[node].indirect || std::ranges::find(callees, waiting) == callees.end() ||
+            waits[f][node] >= now || !goes_on(nodes, node)) {
           continue;
         }
-        mark(f, node);
+        // A library may call what it is given, or not.
+        waits[f][node] =
+            callees.size() == 1 && nodes[node].callees.size() == 1 ? now : Waits::kMaybe;
+        grew = true;
       }
+      if (grew) work.push_back(f);
     }
   }
   return waits;
