@@ -26,7 +26,7 @@ for section in ${ONLY:-aerodrome singletrack atomic-sets predictive enforce}; do
       "$bin/bench_enforce" "$bin" bench/programs/enforce "$out" "${RUNS:-1000}" "${ROUNDS:-15}" ;;
     servers)
       tests/real/hardened_servers --syndrome "$bin/syndrome" --work "${BUILD:-build}/real" --results "$out" \
-        --rounds "${ROUNDS:-3}" ;;
+        --rounds "${ROUNDS:-5}" ;;
     *) echo "results.sh: no section $section: aerodrome, singletrack, atomic-sets, predictive, enforce or servers" >&2; exit 2 ;;
   esac
 done

@@ -59,6 +59,7 @@ END
 work() {
   cd "$BUILD"
   ./memcached-debug -u root -t 4 -m 64 -s "$OLDPWD/socket" &
+  begin=$(date +%s%N)
   python3 - "$OLDPWD/socket" <<'END'
 import socket, sys, threading, time
 
@@ -100,6 +101,7 @@ for each in clients: each.join()
 link.sendall(b"get shared\r\n")
 print(link.recv(1 << 16).decode().split()[-2])
 END
+  echo $(($(date +%s%N) - begin)) > "$OLDPWD/nanoseconds"
   kill %1
   wait
 }

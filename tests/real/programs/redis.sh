@@ -46,7 +46,9 @@ work() {
     [ "$("$BUILD/src/redis-cli" -s socket ping 2>/dev/null)" != PONG ] || break
     sleep 0.1
   done
+  begin=$(date +%s%N)
   "$BUILD/src/redis-benchmark" -s socket -c 16 -P 32 -n 100000 -d 100 -q -t set,get,incr,lpush,rpop,sadd > rates
+  echo $(($(date +%s%N) - begin)) > nanoseconds
   "$BUILD/src/redis-cli" -s socket get counter:__rand_int__
   "$BUILD/src/redis-cli" -s socket shutdown nosave
   wait
