@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "enforce/plan/place.h"
+#include "enforce/plan/graph.h"
 #include "enforce/plan/program.h"
 #include "enforce/plan/program_locks.h"
 
