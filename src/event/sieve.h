@@ -77,7 +77,12 @@ struct Cell {
   /// In site_b: an access to the granule is in the trace. What is told late of it later has to keep
   /// behind that, and so what is past is not forgotten.
   static constexpr std::uint32_t kStirred = 1u << 31;
-  [[nodiscard]] std::uint32_t stirred() const { return site_b & kStirred; }
+  /// Likewise: an atomic that releases has written here; and so kStirred.
+  static constexpr std::uint32_t kReleased = 1u << 30;
+  static constexpr std::uint32_t kFlags = kStirred | kReleased;
+  /// In the site of any entry: the atomic has released, with all that its slot did before.
+  static constexpr std::uint32_t kReleases = 1u << 29;
+  [[nodiscard]] std::uint32_t stirred() const { return site_b & kFlags; }
 };
 static_assert(sizeof(Cell) == 24);
 
@@ -99,6 +104,9 @@ struct Thread {
   bool only_atomicity = false;
   Word first = 0;     // its first position
   Word position = 0;  // of what it does next
+  /// Behind its last event, or the one that comes next for certain; the same, or less
+  /// (event/quiet.h). Like positions, it only grows.
+  Word told_at = 0;
   /// Accesses from here on count as one: nothing of another thread came in between (of a block,
   /// when only atomicity is checked: all its accesses).
   Word since = 0;
@@ -117,6 +125,7 @@ struct Thread {
   /// Another event of it was told: something of other threads may have come before it.
   void told() {
     ++position;
+    __atomic_store_n(&told_at, position, __ATOMIC_RELEASE);
     if (!whole) since = position;
   }
   /// Behind the event that says so. `atomic`: it is a block for certain.
@@ -146,11 +155,14 @@ struct Thread {
     for (std::uint32_t i = 0; i < slots && i < kKnown; ++i) comes_after(i, those.at[i]);
   }
 
+  /// A position speaks for all before it, also for those of the slot's thread before.
+  [[nodiscard]] bool speaks_for_slot() const {
+    return slot < kKnown && (first <= 1 || known.at[slot] >= first);
+  }
   /// What others know of it who come behind what it has told so far.
   void publish(Known& clock, std::uint32_t slots) const {
     clock.copy(known, slots);
-    // A position speaks for all before it, also for those of the slot's thread before.
-    if (slot < kKnown && (first <= 1 || known.at[slot] >= first)) clock.at[slot] = position;
+    if (speaks_for_slot()) clock.at[slot] = position;
   }
 };
 
@@ -213,7 +225,17 @@ struct Access {
   bool write = false;
   bool reads = false;   // it writes and has read the same before (x++)
   bool atomic = false;  // it is an event of its own: the next of its thread
+  bool quiet = false;   // but not this one (Update::keep_quietly)
+  bool orders = false;  // an atomic that writes, and is not relaxed
+  bool acquires = false;
+  bool releases = false;
   std::uint32_t site = 0;
+
+  /// Whether it goes on with what someone released here, or ends that, or releases itself: somebody
+  /// has to hear of it.
+  [[nodiscard]] bool is_in_sequence(const Cell& cell) const {
+    return write && (orders || (cell.site_b & Cell::kReleased) != 0);
+  }
 };
 
 /// Whether the access changes nothing, of what can be said without the cell's lock. `c` and `d` are
@@ -242,6 +264,34 @@ struct Access {
     const bool atomic = (entry & Entry::kAtomic) != 0;
     known |= own && !atomic && position >= thread.since && (has & bytes) == bytes;
     foreign |= !own && (any & bytes) != 0 && (write || atomic);
+  };
+  look(a);
+  look(b);
+  if ((b & Entry::kMore) != 0) {
+    look(c);
+    look(d);
+  }
+  return known && !foreign;
+}
+
+/// The same of an atomic that nobody has to hear of (Update::keep_quietly), and that is not in a
+/// sequence.
+[[nodiscard]] inline bool is_known_atomic(Word a, Word b, Word c, Word d, const Thread& thread,
+                                          unsigned bytes, bool write) {
+  if (((a & Entry::kLock) | (d & Entry::kMore)) != 0) return false;
+  bool known = false;
+  bool foreign = false;
+  const auto look = [&](Word entry) {
+    const Entry each{entry};
+    const unsigned has = write ? each.written() : each.read() | each.written();
+    const unsigned conflicts = write ? each.read() | each.written() : each.written();
+    if (thread.owns(each)) {
+      // Not by one that was told, which may have released what was before it, but not this one.
+      known |= (entry & (Entry::kAtomic | Entry::kTold)) == Entry::kAtomic &&
+               each.position() >= thread.since && (has & bytes) == bytes;
+    } else {
+      foreign |= (conflicts & bytes) != 0;
+    }
   };
   look(a);
   look(b);

@@ -56,7 +56,7 @@ template <class Host>
   };
   const Word b = cell.b;
   if (!keep(a, cell.site_a) ||
-      !keep(b & ~(Entry::kSync | Entry::kMore), cell.site_b & ~Cell::kStirred)) {
+      !keep(b & ~(Entry::kSync | Entry::kMore), cell.site_b & ~Cell::kFlags)) {
     return false;
   }
   Cell* more = nullptr;
@@ -85,6 +85,114 @@ template <class Host>
   more->site_a = sites[2];
   more->b = count == 4 ? kept[3] : 0;
   more->site_b = count == 4 ? sites[3] : 0;
+  return true;
+}
+
+/// The same for a cell whose entries are in a list, in their places: bytes of a granule that are
+/// accessed one by one, and readers that nothing orders. False also when the list is not needed any
+/// more.
+template <class Host>
+[[nodiscard]] inline bool update_listed(Host& host, Cell& cell, const Thread& thread,
+                                        const Access& access) {
+  if ((cell.b & Entry::kMore) == 0 || (cell.a & ~Entry::kLock) == kHot) return false;
+  Cell& more = host.more(cell);
+  if ((more.b & Entry::kMore) == 0) return false;
+  constexpr unsigned kMost = 32;
+  const Word both = access.bytes | (Word{access.bytes} << 8);
+  const Word conflicts = access.write ? both : both & 0xff00;
+  const Word mine = access.write ? both : both & 0xff;
+  const Word fresh =
+      Entry::of(thread.slot, thread.position).bits | (Word{access.bytes} << (access.write ? 8 : 0));
+  // What changes: most entries are of other bytes.
+  struct Change {
+    Word* entry;
+    Word now;
+  };
+  Change changes[kMost];
+  unsigned changed = 0;
+  unsigned count = 0;
+  unsigned full = 0;
+  Word* empty = nullptr;
+  std::uint32_t* site_of_empty = nullptr;
+  Word* same = nullptr;  // the same access to neighbours
+  bool covered = false;
+  bool foreign = false;
+  const std::uint32_t stirred = cell.stirred();
+  // False: it has to be told, or is not for here.
+  const auto look = [&](Word& entry, Word flags, std::uint32_t& site) {
+    ++count;
+    const Word was = entry & ~flags;
+    Word bits = was;
+    if ((bits & both) != 0) {
+      const Entry each{bits};
+      if (each.atomic()) return false;
+      const bool conflict = (bits & conflicts) != 0;
+      if (thread.owns(each)) {
+        const unsigned has = access.write ? each.written() : each.read() | each.written();
+        covered |= each.position() >= thread.since && (has & access.bytes) == access.bytes;
+        if ((bits & mine) != 0) bits &= ~(mine | Entry::kTold);
+      } else if (each.position() < host.horizon(each.slot()) ||
+                 (stirred == 0 && each.position() < host.past(each.slot()))) {
+        foreign |= conflict;
+        bits = 0;
+      } else {
+        foreign |= conflict;
+        if (!matters(thread, each, host.begin_of(each.slot()))) {
+          if ((bits & mine) != 0) bits &= ~(mine | Entry::kTold);
+        } else if (conflict) {
+          return false;
+        }
+      }
+    }
+    if ((bits & Entry::kBytes) == 0) {
+      bits = 0;
+      empty = &entry;
+      site_of_empty = &site;
+    } else {
+      ++full;
+      if (((bits ^ fresh) & ~Entry::kBytes) == 0 && (site & ~Cell::kFlags) == access.site &&
+          (bits & (access.write ? 0xff : 0xff00)) == 0) {
+        same = &entry;
+      }
+    }
+    if (bits != was) changes[changed++] = {&entry, bits | (entry & flags)};
+    return true;
+  };
+  constexpr Word kFlagsOfB = Entry::kSync | Entry::kMore;
+  if (!look(cell.a, Entry::kLock, cell.site_a) || !look(cell.b, kFlagsOfB, cell.site_b) ||
+      !look(more.a, 0, more.site_a)) {
+    return false;
+  }
+  Node* last = nullptr;
+  for (auto at = static_cast<std::uint32_t>(more.b >> kPositionShift); at != 0; at = last->next) {
+    last = &host.node(at);
+    if (count + Node::kEntries > kMost) return false;
+    for (unsigned i = 0; i < Node::kEntries; ++i) {
+      if (!look(last->entries[i], 0, last->sites[i])) return false;
+    }
+  }
+  if (covered && !foreign) return true;
+  if (foreign) host.intrude();
+  if (full < 4 || last == nullptr) return false;
+  if (same == nullptr && empty == nullptr) {
+    const std::uint32_t next = count + Node::kEntries <= kMost ? host.new_node() : 0;
+    if (next == 0) return false;
+    Node& node = host.node(next);
+    node = {};
+    last->next = next;
+    empty = &node.entries[0];
+    site_of_empty = &node.sites[0];
+  }
+  for (unsigned i = 0; i < changed; ++i) *changes[i].entry = changes[i].now;
+  if (same != nullptr) {
+    *same |= fresh;
+    return true;
+  }
+  // The flags of a cell stay.
+  const bool is_b = empty == &cell.b;
+  const Word flags = empty == &cell.a ? Entry::kLock : (is_b ? kFlagsOfB : 0);
+  *empty = fresh | (*empty & flags);
+  *site_of_empty = access.site | (is_b ? stirred : 0);
   return true;
 }
 
@@ -119,10 +227,41 @@ class Update {
     if ((cell_.a & ~Entry::kLock) == kHot) return tell_bytes(access);
     read();
     if (covered(access)) return;
+    if (access.acquires) learn(access);
     const unsigned told = tell_conflicts(access);
     if (told_as_ != 0 || access.atomic) cell_.site_b |= Cell::kStirred;
+    if (access.orders) cell_.site_b |= Cell::kFlags;
     forget(access);
     if (!add(access, told == access.bytes && told_as_ == 1) || !write()) heat(access);
+  }
+
+  /// An atomic, when races are checked. Whether nobody has to hear of it: it is kept as a plain
+  /// access is, and told late when one comes that conflicts. So may be
+  ///   - a load, if all that others have written is known to come before it: then so is what those
+  ///     have released, and there is nothing to acquire;
+  ///   - a relaxed store or update, if the same is true of what others have read, and nobody has
+  ///     ever released by writing here, which the relaxed ones would go on with or end.
+  /// False: nothing has changed.
+  [[nodiscard]] bool keep_quietly(Access access) {
+    if ((cell_.a & ~Entry::kLock) == kHot) return false;
+    if (access.is_in_sequence(cell_)) return false;
+    read();
+    if (count_ == kMost) return false;
+    bool foreign = false;
+    for (unsigned i = 0; i < count_; ++i) {
+      const Entry entry = all_[i].entry;
+      const unsigned both =
+          access.bytes & (access.write ? entry.read() | entry.written() : entry.written());
+      if (both == 0 || me_.owns(entry)) continue;
+      if (matters(entry)) return false;
+      foreign = true;
+    }
+    if (foreign) host_.intrude();
+    access.quiet = true;
+    forget(access);
+    (void)add(access, false);
+    if (!write()) heat(access);
+    return true;
   }
 
   /// The cell from here on: every access is told.
@@ -138,7 +277,7 @@ class Update {
       }
     }
     count_ = 0;
-    cell_.site_b |= Cell::kStirred;
+    cell_.site_b |= Cell::kFlags;
     (void)write();
     cell_.a = kHot | (cell_.a & Entry::kLock);
     tell_bytes(access);
@@ -149,7 +288,7 @@ class Update {
     if ((cell_.a & ~Entry::kLock) == kHot) return;
     read();
     for (unsigned i = 0; i < count_; ++i) all_[i].entry.forget(bytes | (bytes << 8));
-    if (bytes == 0xff) cell_.site_b &= ~Cell::kStirred;
+    if (bytes == 0xff) cell_.site_b &= ~Cell::kFlags;
     (void)write();
   }
 
@@ -170,7 +309,7 @@ class Update {
       all_[count_++] = {entry, site};
     };
     take(cell_.a & ~Entry::kLock, cell_.site_a);
-    take(cell_.b & ~(Entry::kSync | Entry::kMore), cell_.site_b & ~Cell::kStirred);
+    take(cell_.b & ~(Entry::kSync | Entry::kMore), cell_.site_b & ~Cell::kFlags);
     if ((cell_.b & Entry::kMore) == 0) return;
     const Cell& more = host_.more(cell_);
     take(more.a, more.site_a);
@@ -200,12 +339,32 @@ class Update {
     return covered;
   }
 
+  /// What the one has released who alone has written here: atomics are followed in their order, so
+  /// this one has read that.
+  void learn(const Access& access) {
+    const Sited* writer = nullptr;
+    for (unsigned i = 0; i < count_; ++i) {
+      if ((all_[i].entry.written() & access.bytes) == 0) continue;
+      if (writer != nullptr) return;
+      writer = &all_[i];
+    }
+    if (writer == nullptr || (writer->site & Cell::kReleases) == 0 ||
+        writer->entry.written() != access.bytes) {
+      return;
+    }
+    const std::uint32_t slot = writer->entry.slot();
+    const Word position = writer->entry.position();
+    if (slot < kKnown && me_.known.at[slot] < position && !me_.owns(writer->entry)) {
+      me_.known.at[slot] = position;
+    }
+  }
+
   [[nodiscard]] bool matters(Entry earlier) const {
     return sieve::matters(me_, earlier, host_.begin_of(earlier.slot()));
   }
 
   void late(const Sited& earlier, unsigned from, unsigned count, bool write, Word granule) {
-    host_.late(earlier.entry, granule, from, count, write, earlier.site);
+    host_.late(earlier.entry, granule, from, count, write, earlier.site & ~Cell::kReleases);
   }
 
   /// The bytes that this access was told of.
@@ -218,7 +377,8 @@ class Update {
       const Entry entry = each.entry;
       if (me_.owns(entry)) continue;
       // Both are events already.
-      if (access.atomic && entry.atomic() && (entry.read() | entry.written()) == access.bytes) {
+      if (access.atomic && entry.atomic() && (entry.bits & Entry::kTold) != 0 &&
+          (entry.read() | entry.written()) == access.bytes) {
         continue;
       }
       const unsigned both =
@@ -278,9 +438,12 @@ class Update {
 
   /// False: there are too many.
   bool add(const Access& access, bool told) {
-    const Word position = me_.position + (access.atomic ? 1 : 0);
-    told |= access.atomic;
-    for (unsigned i = 0; i < count_ && !told; ++i) {
+    const bool event = access.atomic && !access.quiet;
+    const Word position = me_.position + (event ? 1 : 0);
+    told |= event;
+    // Who finds the entry waits for it to be told.
+    if (event) __atomic_store_n(&me_.told_at, position, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < count_ && !told && !access.quiet; ++i) {
       Entry& entry = all_[i].entry;
       if (entry.empty() || entry.atomic() || !me_.owns(entry) || entry.position() != position ||
           (entry.bits & Entry::kTold) != 0 || all_[i].site != access.site ||
@@ -294,13 +457,15 @@ class Update {
     entry.add(access.bytes, access.write);
     if (told) entry.bits |= Entry::kTold;
     if (access.atomic) entry.bits |= Entry::kAtomic;
+    std::uint32_t site = access.site;
+    if (access.releases && me_.speaks_for_slot()) site |= Cell::kReleases;
     for (unsigned i = 0; i < count_; ++i) {
       if (!all_[i].entry.empty()) continue;
-      all_[i] = {entry, access.site};
+      all_[i] = {entry, site};
       return true;
     }
     if (count_ == kMost) return false;
-    all_[count_++] = {entry, access.site};
+    all_[count_++] = {entry, site};
     return true;
   }
 

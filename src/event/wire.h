@@ -79,12 +79,19 @@ enum class Control : std::uint8_t {
   /// An earlier access: behind what had this position of this slot, which has happened before what
   /// follows here. top: slot, and from bit 10 on what it is (kLateWrite, kLateAtomic); payload:
   /// position. Operands: address and from bit 48 on how many bytes (0: only the order counts); the
-  /// address of its unit, 0 when unknown; the index of its site in the unit.
+  /// address of its unit, 0 when unknown; the index of its site in the unit; the last position up
+  /// to there that the slot has told of.
   kLate = 13,
+  /// As kLate, of a lock: top: slot, and kLateRelease; operands: its address, then as there, and
+  /// the version of its shard, 0: none.
+  kLateLock = 14,
 };
+inline constexpr std::size_t kLateWords = 5;
+inline constexpr std::size_t kLateLockWords = 6;
 inline constexpr std::uint32_t kSlotMask = 0x3ff;
 inline constexpr std::uint32_t kLateWrite = 0x400;
 inline constexpr std::uint32_t kLateAtomic = 0x800;
+inline constexpr std::uint32_t kLateRelease = 0x400;
 /// A position, as payload of a control word.
 [[nodiscard]] constexpr Word position_of(Word word) {
   return (word & ((Word{1} << 47) - 1)) >> 4;

@@ -51,7 +51,7 @@ class Telling final : public Listener {
     }
   }
 
-  void late(EventNumber position, std::uint32_t order, const Told& access) override {
+  void late(EventNumber position, std::uint64_t order, const Told& access) override {
     Event event = event_of(access);
     if (access.atomic) event.order = MemoryOrder::kRelaxed;
     late_.emplace(std::pair(position, order), event);
@@ -101,7 +101,7 @@ class Telling final : public Listener {
   Event atomic_;
   std::set<ThreadId> begun_;
   std::vector<Event> told_;
-  std::multimap<std::pair<EventNumber, std::uint32_t>, Event> late_;
+  std::multimap<std::pair<EventNumber, std::uint64_t>, Event> late_;
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
   std::uint32_t fresh_ = 0;
 };

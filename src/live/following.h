@@ -17,6 +17,7 @@
 #include "event/event.h"
 #include "event/filter.h"
 #include "event/pages.h"
+#include "event/quiet.h"
 #include "event/sieve_update.h"
 #include "live/differential.h"
 
@@ -98,6 +99,7 @@ class Following {
     Thread& thread = begun(event);
     now_ = &thread;
     if (!is_access(event)) {
+      if (event.flags == 0 && sync_quietly(thread, event)) return;
       filter_.new_segment(event.thread);
       append(event);
       if (event.flags == 0) follow(thread, event);
@@ -111,8 +113,14 @@ class Following {
     access.write = event.kind != EventKind::kRead;
     access.atomic = check::is_atomic(event);
     access.site = event.site.value;
+    access.orders = access.atomic && access.write && event.order != MemoryOrder::kRelaxed;
+    if (access.atomic && !way_.determinism && !way_.only_atomicity) {
+      access.acquires = acquires(event);
+      access.releases = releases(event);
+    }
     if (access.atomic) {
       filter_.touch(event.thread, place, access.write);
+      if (keep_quietly(thread, access)) return;
       filter_.new_segment(event.thread);
     } else if (way_.filter && filter_.knows(event.thread, place, access.write)) {
       ++left_out_;
@@ -127,7 +135,9 @@ class Following {
       const bool quiet = !access.atomic && event.target % 3 != 0 &&
                          sieve::update_quietly(*this, cell, cell.a, thread, access);
       cell.a &= ~sieve::Entry::kLock;
-      if (!quiet) sieve::Update(*this, thread, cell).access(access);
+      const bool listed = !quiet && !access.atomic && event.target % 2 != 0 &&
+                          sieve::update_listed(*this, cell, thread, access);
+      if (!quiet && !listed) sieve::Update(*this, thread, cell).access(access);
     }
     if (!access.atomic) return;
     Event atomic = event;
@@ -156,16 +166,15 @@ class Following {
   }
   void late(sieve::Entry entry, std::uint64_t granule, unsigned from, unsigned count, bool write,
             std::uint32_t site) {
-    const auto& places = slots_[entry.slot()].places;
-    const auto [thread, behind] = places[entry.position()];
-    const Event event{thread,
+    if (told_.size() % 2 == 0) want_locks(entry);
+    const Event event{place_at(entry.slot(), entry.position()).thread,
                       variable(granule + from, count),
                       SiteId(site),
                       write ? EventKind::kWrite : EventKind::kRead,
                       0,
                       entry.atomic() ? MemoryOrder::kRelaxed : MemoryOrder::kPlain,
                       0};
-    late_.emplace(behind, event);
+    put_late(entry.slot(), entry.position(), false, event);
   }
   void after(sieve::Entry) {}
   static void intrude() {}
@@ -184,7 +193,7 @@ class Following {
     std::vector<Event> all;
     auto next = late_.begin();
     for (std::size_t i = 0; i <= told_.size(); ++i) {
-      for (; next != late_.end() && next->first == i; ++next) all.push_back(next->second);
+      for (; next != late_.end() && next->first.first == i; ++next) all.push_back(next->second);
       if (i < told_.size()) all.push_back(told_[i]);
     }
     return all;
@@ -200,12 +209,120 @@ class Following {
     std::vector<std::pair<sieve::Word, sieve::Access>> entries;  // with their positions
     bool direct = false;  // it was too short: what follows goes to cells
   };
+  /// Of a position: whose it is, and which event of the trace it is behind.
+  struct At {
+    ThreadId thread;
+    std::size_t behind = 0;
+    sieve::Word told_at = 0;  // the position of that event
+  };
   struct Slot {
     Log log;
-    std::vector<std::pair<ThreadId, std::size_t>> places = {{}, {}};  // by position
-    sieve::Word position = 1;                                         // of its thread, or its last
+    std::vector<At> places = {{}, {}};  // by position
+    sieve::Word position = 1;           // of its thread, or its last
     bool free = false;
+    sieve::QuietLocks quiet;
+    std::vector<sieve::Section> sections;  // that were not told
   };
+
+  [[nodiscard]] const At& place_at(std::uint32_t slot, sieve::Word position) const {
+    return slots_[slot].places[position];
+  }
+  void put_late(std::uint32_t slot, sieve::Word position, bool sync, const Event& event) {
+    const At& place = place_at(slot, position);
+    late_.emplace(std::pair(place.behind, sieve::order_of_late(position, place.told_at, sync)),
+                  event);
+  }
+
+  // Quiet locks, as runtime/follow_quiet.cc has them.
+
+  void tell_lock(std::uint32_t slot, const sieve::Section& section, bool release) {
+    const sieve::Word position = release ? section.released : section.acquired;
+    put_late(slot, position, true,
+             {place_at(slot, position).thread, static_cast<std::uint32_t>(section.object),
+              SiteId(release ? section.released_at : section.acquired_at),
+              release ? EventKind::kRelease : EventKind::kAcquire, 0, MemoryOrder::kPlain, 0});
+  }
+  void tell_section(std::uint32_t slot, const sieve::Section& section) {
+    tell_lock(slot, section, false);
+    tell_lock(slot, section, true);
+    std::erase_if(slots_[slot].sections,
+                  [&](const sieve::Section& each) { return each.released == section.released; });
+  }
+  void tell_before(const Thread& thread, sieve::LastRelease& last, bool shared) {
+    if (last.quiet && (shared || !last.is_by(thread))) {
+      last.quiet = false;
+      tell_section(last.slot, last.section);
+    }
+    if (shared) last.shared();
+  }
+  void tell_held() {
+    sieve::QuietLocks& quiet = slots_[now_->slot].quiet;
+    while (quiet.count() != 0) {
+      tell_lock(now_->slot, quiet[0].section, false);
+      quiet.remove(quiet[0]);
+    }
+  }
+  void want_locks(sieve::Entry entry) {
+    Slot& slot = slots_[entry.slot()];
+    for (std::uint32_t i = 0; i < slot.quiet.count(); ++i) {
+      if (slot.quiet[i].section.acquired < entry.position()) slot.quiet[i].wanted = 1;
+    }
+    for (const sieve::Section section : std::vector(slot.sections)) {
+      if (section.acquired >= entry.position() || section.released < entry.position()) continue;
+      sieve::LastRelease& last = lasts_[static_cast<std::uint32_t>(section.object)];
+      if (last.slot == entry.slot() && last.section.released == section.released) {
+        last.quiet = false;
+      }
+      tell_section(entry.slot(), section);
+    }
+  }
+  /// As when another lock takes the place of one in the table.
+  void evict(std::uint32_t lock) {
+    sieve::LastRelease& last = lasts_[lock];
+    if (last.quiet) tell_section(last.slot, last.section);
+    last = {};
+    locks_[lock] = {};
+  }
+  bool sync_quietly(Thread& thread, const Event& event) {
+    if (way_.only_atomicity || way_.determinism) return false;
+    if (event.kind < EventKind::kAcquire || event.kind > EventKind::kReleaseShared) return false;
+    if (told_.size() % 5 == 0) evict(event.target + 1);
+    sieve::LastRelease& last = lasts_[event.target];
+    sieve::QuietLocks& quiet = slots_[thread.slot].quiet;
+    const bool shared =
+        event.kind == EventKind::kAcquireShared || event.kind == EventKind::kReleaseShared;
+    tell_before(thread, last, shared);
+    if (event.kind == EventKind::kAcquire) {
+      if (!last.is_by(thread) || !quiet.acquire(thread, event.target, event.site.value)) {
+        return false;
+      }
+      new_quiet_position();
+      return true;
+    }
+    sieve::QuietLocks::Held* const held = quiet.find(event.target);
+    if (event.kind != EventKind::kRelease || held == nullptr || held->wanted != 0) return false;
+    quiet.release(thread, *held, last, event.site.value);
+    new_quiet_position();
+    thread.publish(locks_[event.target], static_cast<std::uint32_t>(slots_.size()));
+    slots_[thread.slot].sections.push_back(last.section);
+    filter_.new_segment(event.thread);
+    return true;
+  }
+  bool keep_quietly(Thread& thread, const sieve::Access& access) {
+    if (way_.only_atomicity || way_.determinism) return false;
+    sieve::Cell& cell = cells_[access.granule][0];
+    const sieve::Cell& second = more(cell);
+    return (!access.is_in_sequence(cell) &&
+            sieve::is_known_atomic(cell.a, cell.b, second.a, second.b, thread, access.bytes,
+                                   access.write)) ||
+           sieve::Update(*this, thread, cell).keep_quietly(access);
+  }
+  void new_quiet_position() {
+    Slot& slot = slots_[now_->slot];
+    const At place = slot.places[slot.position];
+    slot.position = now_->position;
+    slot.places.resize(slot.position + 1, place);
+  }
 
   Thread& begun(const Event& event) {
     id_ = event.thread;
@@ -218,7 +335,8 @@ class Following {
     slots_[slot].free = false;
     thread.slot = slot;
     thread.only_atomicity = way_.only_atomicity;
-    thread.first = thread.position = thread.since = slots_[slot].position;
+    thread.first = thread.position = thread.since = thread.told_at = slots_[slot].position;
+    slots_[slot].quiet.clear();
     const auto forked = forks_.find(id_);
     if (forked != forks_.end()) thread.known = forked->second;
     thread.comes_after(marks_[{1, id_.value}], static_cast<std::uint32_t>(slots_.size()));
@@ -298,6 +416,7 @@ class Following {
   }
 
   void append(const Event& event) {
+    tell_held();
     told_.push_back(event);
     new_position();
   }
@@ -306,7 +425,7 @@ class Following {
     Slot& slot = slots_[now_->slot];
     slot.position = now_->position;
     slot.places.resize(slot.position + 1);
-    slot.places[slot.position] = {id_, told_.size()};
+    slot.places[slot.position] = {id_, told_.size(), slot.position};
   }
 
   /// As runtime/follow_order.cc has it: no other thread is there, and no block is open.
@@ -322,14 +441,19 @@ class Following {
   }
 
   void order_by_atomic(Thread& thread, const Event& event) {
-    const bool store = event.kind == EventKind::kWrite;
-    const bool acquires =
-        !store && event.order != MemoryOrder::kRelaxed && event.order != MemoryOrder::kRelease;
-    const bool releases = event.kind != EventKind::kRead && (event.order == MemoryOrder::kRelease ||
-                                                             event.order == MemoryOrder::kAcqRel ||
-                                                             event.order == MemoryOrder::kSeqCst);
-    atomics_[event.target].perform(thread, store, acquires, releases,
-                                   static_cast<std::uint32_t>(slots_.size()));
+    // As when another object takes its place in the table.
+    if (told_.size() % 3 == 0) atomics_[event.target] = {};
+    atomics_[event.target].perform(thread, event.kind == EventKind::kWrite, acquires(event),
+                                   releases(event), static_cast<std::uint32_t>(slots_.size()));
+  }
+  [[nodiscard]] static bool acquires(const Event& event) {
+    return event.kind != EventKind::kWrite && event.order != MemoryOrder::kRelaxed &&
+           event.order != MemoryOrder::kRelease;
+  }
+  [[nodiscard]] static bool releases(const Event& event) {
+    return event.kind != EventKind::kRead &&
+           (event.order == MemoryOrder::kRelease || event.order == MemoryOrder::kAcqRel ||
+            event.order == MemoryOrder::kSeqCst);
   }
 
   /// The marks of threads at an object, as runtime/follow_order.cc leaves and reads them.
@@ -410,6 +534,7 @@ class Following {
         break;
       case EventKind::kRelease:
         if (!way_.determinism) thread.publish(locks_[event.target], slots);
+        lasts_[event.target].told(thread);
         break;
       case EventKind::kFork:
         forked_.insert(event.child());
@@ -465,6 +590,7 @@ class Following {
   std::vector<Slot> slots_;
   std::map<ThreadId, sieve::Known> forks_;
   std::map<std::uint32_t, sieve::Known> locks_;
+  std::map<std::uint32_t, sieve::LastRelease> lasts_;
   std::map<std::uint32_t, sieve::AtomicClock> atomics_;
   std::map<std::uint32_t, sieve::Rounds> barriers_;
   std::map<std::uint32_t, std::uint32_t> rounds_;  // by slot
@@ -479,7 +605,7 @@ class Following {
   Thread* now_ = nullptr;
   ThreadId id_;
   std::vector<Event> told_;
-  std::multimap<std::size_t, Event> late_;
+  std::multimap<std::pair<std::size_t, sieve::Word>, Event> late_;  // by place and order
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;
   std::uint64_t left_out_ = 0;
 };

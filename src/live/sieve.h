@@ -53,7 +53,7 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   /// It happened directly behind the event `position`, and behind those there of a lower `order`.
-  virtual void late(EventNumber position, std::uint32_t order, const Told& access) = 0;
+  virtual void late(EventNumber position, std::uint64_t order, const Told& access) = 0;
   /// It happens now. The listener hands the event to Sieve::event().
   virtual void now(const Told& access) = 0;
 };

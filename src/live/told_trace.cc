@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
 #include "trace/syn_reader.h"
@@ -112,8 +111,8 @@ Status ToldTraceWriter::write(const Names& names) {
 // count, whether there is noise, its seed, late, then for each space: names, and each with its
 // length.
 Status ToldTraceWriter::write_late(const Names& names) {
-  std::ranges::sort(late_, {},
-                    [](const Late& l) { return std::tuple(l.position, l.order, l.told); });
+  // Those of one order stay as they were told.
+  std::ranges::stable_sort(late_, {}, [](const Late& l) { return std::pair(l.position, l.order); });
   const std::string path = late_path(path_);
   const std::string fresh = path + ".new";
   const File file(std::fopen(fresh.c_str(), "wbe"));

@@ -31,8 +31,8 @@ class ToldTraceWriter {
     return ++count_;
   }
   /// An event that comes behind the one of this number, and there behind those of a lower order.
-  void late(EventNumber position, std::uint32_t order, const Event& event) {
-    late_.push_back({position, order, ++told_, event});
+  void late(EventNumber position, std::uint64_t order, const Event& event) {
+    late_.push_back({position, order, event});
   }
   [[nodiscard]] EventNumber count() const { return count_; }
   /// The run has noise of this seed (trace::Source::noise).
@@ -50,8 +50,7 @@ class ToldTraceWriter {
  private:
   struct Late {
     EventNumber position;
-    std::uint32_t order;
-    std::uint32_t told;  // as which of them
+    std::uint64_t order;
     Event event;
   };
   static_assert(sizeof(Late) == 32, "a run may have millions, and they stay until its end");
@@ -66,7 +65,6 @@ class ToldTraceWriter {
   std::unique_ptr<trace::Sink> sink_;
   std::vector<Event> events_;  // not yet written
   std::deque<Late> late_;
-  std::uint32_t told_ = 0;  // late ones
   EventNumber count_ = 0;
   std::optional<std::uint64_t> noise_;
 };

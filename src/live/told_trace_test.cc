@@ -111,8 +111,26 @@ TEST(Places, KnowTheEventOfEachPosition) {
   }
   EXPECT_EQ(places.at(0).event, expected.front());
   EXPECT_EQ(places.at(5000).event, expected.back());
-  places.set(1'000'000'000, ThreadId(2u), event);  // cannot be
-  EXPECT_EQ(places.at(1'000'000'000).event, expected.back());
+}
+
+TEST(Places, AreBehindTheLastOneThatHasAnEvent) {
+  Places places;
+  places.set(3, ThreadId(1u), 10);
+  places.set(7, ThreadId(1u), 12);
+  places.set(5, ThreadId(1u), 13);  // cannot be
+  std::vector<std::uint64_t> positions = {3, 7};
+  std::vector<EventNumber> events = {10, 12};
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    positions.push_back(positions.back() + (i % 9 == 0 ? 1000 + i : 1 + i % 3));
+    events.push_back(events.back() + (i % 11 == 0 ? 300 : i % 2));
+    places.set(positions.back(), ThreadId(1u), events.back());
+  }
+  for (std::size_t i = 0; i + 1 < positions.size(); ++i) {
+    for (const std::uint64_t position : {positions[i], positions[i + 1] - 1}) {
+      EXPECT_EQ(places.at(position).event, events[i]) << position;
+      EXPECT_EQ(places.at(position).position, positions[i]) << position;
+    }
+  }
 }
 
 }  // namespace

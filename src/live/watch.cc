@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "event/sieve.h"
+#include "event/quiet.h"
 #include "live/places.h"
 #include "live/sieve.h"
 #include "live/told_trace.h"
@@ -210,27 +210,36 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
   }
 
   [[nodiscard]] bool place(std::uint32_t slot, std::uint64_t position) {
-    stream_->follows = true;
     // The thread that had the slot before may not have come so far.
-    if (const std::size_t shard = wire::kShards + slot; position > versions_.awaited(shard)) {
-      waits_for_ = {shard, position};
-      return false;
-    }
+    if (!stream_->follows && position != 0 && !has_come(slot, position - 1)) return false;
+    stream_->follows = true;
     places_[slot].set(position, stream_->id, stream_->last);
     order_.advance(versions_, wire::kShards + slot, position);
     return true;
   }
 
   [[nodiscard]] bool late(const trace::LateRecord& record) {
-    const std::size_t shard = wire::kShards + record.slot;
-    if (record.position >= versions_.awaited(shard)) {
-      waits_for_ = {shard, record.position + 1};
-      return false;
-    }
+    if (!has_come(record.slot, record.told)) return false;
     if (record.bytes == 0) return true;
     const Places::Place place = places_[record.slot].at(record.position);
-    late(place.event, 0,
+    late(place.event, sieve::order_of_late(record.position, place.position, false),
          {place.thread, record.write, record.atomic, record.address, record.bytes, record.site});
+    return true;
+  }
+
+  [[nodiscard]] bool late(const trace::LateLockRecord& record) {
+    if (!has_come(record.slot, record.told)) return false;
+    const std::size_t shard = wire::shard_of(wire::Sync::kAcquire, record.object);
+    if (record.version > versions_.awaited(shard)) {
+      waits_for_ = {shard, record.version};
+      return false;
+    }
+    const Places::Place place = places_[record.slot].at(record.position);
+    trace_.late(place.event, sieve::order_of_late(record.position, place.position, true),
+                late_lock(place.thread, record.release, record.object, record.site));
+    if (record.version != 0 && record.version == versions_.awaited(shard)) {
+      order_.advance(versions_, shard, record.version);
+    }
     return true;
   }
 
@@ -270,7 +279,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
 
   // Listener.
 
-  void late(EventNumber position, std::uint32_t order, const Told& access) override {
+  void late(EventNumber position, std::uint64_t order, const Told& access) override {
     Event event = event_of(access);
     if (access.atomic) event.order = MemoryOrder::kRelaxed;
     trace_.late(position, order, event);
@@ -288,6 +297,14 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
 
  private:
   enum Role : std::uint8_t { kToldRole = 1, kAtomicRole = 2 };
+
+  /// Whether the thread of the slot has come to that position; otherwise the stream waits for it.
+  [[nodiscard]] bool has_come(std::uint32_t slot, std::uint64_t position) {
+    const std::size_t shard = wire::kShards + slot;
+    if (position < versions_.awaited(shard)) return true;
+    waits_for_ = {shard, position + 1};
+    return false;
+  }
 
   /// When there is news, but with ten times as long in between as it takes.
   [[nodiscard]] Status take_snapshot() {

@@ -6,6 +6,7 @@
 #include "runtime/filter.h"
 #include "runtime/follow_cells.h"
 #include "runtime/follow_pages.h"
+#include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
 #include "runtime/sys.h"
 
@@ -13,6 +14,7 @@ namespace syndrome::rt {
 
 /// The functions that run, as far as the ring has not got them.
 void tell_frames(Follower& self) {
+  if (self.quiet.count() != 0) tell_held(self);
   for (; self.told_depth < self.depth; ++self.told_depth) {
     const Frame& frame = self.frames[self.told_depth];
     append(wire::control(wire::Control::kEnter, reinterpret_cast<std::uintptr_t>(frame.function),
@@ -214,6 +216,9 @@ bool start_following(std::uint32_t slot) {
   const sieve::Checked what = process.session->checked;
   self->thread.only_atomicity = what == sieve::Checked::kAtomicity;
   self->locks = what != sieve::Checked::kDeterminism;
+  self->quiet_on = what == sieve::Checked::kRaces;
+  self->quiet.clear();
+  for (sieve::Section& section : self->sections) section.released = 0;
   self->mine.set(self->thread);
   self->mine.past = past_of(slot) << sieve::kPositionShift;
   begin_log(*self);
@@ -441,7 +446,7 @@ void follow_locals(const void* address, std::size_t bytes) {
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   ++tls.busy;
-  renew(*self, reinterpret_cast<std::uintptr_t>(address), bytes);
+  (void)renew(*self, reinterpret_cast<std::uintptr_t>(address), bytes);
   --tls.busy;
 }
 

@@ -60,7 +60,11 @@ void follow_frame(std::uint64_t mark);
 void follow_resume(std::uint64_t mark);
 /// An atomic, while nobody else performs one on the same shard, and before its record. `what` is as
 /// in __syndrome_atomic_end.
-void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what);
+void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
+                     std::uint32_t site);
+/// The same, and before that: whether nobody has to hear of it.
+[[nodiscard]] bool atomic_quietly(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
+                                  std::uint32_t site);
 /// Around the record of a kSync.
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site);
 void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);

@@ -22,8 +22,9 @@ void update(Host& host, Cell* cell, const Access& access) {
   lock_cell(*cell);
   host.self.cell = cell;
   soil(access.granule);
-  sieve::Update<Host> work(host, host.self.thread, *cell);
-  work.access(access);
+  if (access.atomic || !sieve::update_listed(host, *cell, host.self.thread, access)) {
+    sieve::Update<Host>(host, host.self.thread, *cell).access(access);
+  }
   host.self.cell = nullptr;
   unlock_cell(*cell);
 }
@@ -58,7 +59,7 @@ void follow_slowly(Host& host, const Access& access) {
     if (sieve::is_known(a, b, c, d, host.self.thread, access.bytes, access.write)) return;
     // Others, who know what they did there, must see that someone else was there.
     filter_touch(access.granule, access.write);
-    if (update_quietly(host, *cell, a, access)) return;
+    if ((d & Entry::kMore) == 0 && update_quietly(host, *cell, a, access)) return;
   }
   update(host, cell, access);
 }
@@ -138,6 +139,27 @@ void follow_bytes(Host& host, Access& access, Word address, Word bytes) {
   }
 }
 
+bool keep_atomic(Follower& self, const Access& access) {
+  Cell* const cell = cell_at(access.granule);
+  if (cell == nullptr || access.is_in_sequence(*cell)) return false;
+  const Word a = __atomic_load_n(&cell->a, __ATOMIC_RELAXED);
+  const Word b = __atomic_load_n(&cell->b, __ATOMIC_RELAXED);
+  const Cell& more = more_of(*cell);
+  const bool two = (b & Entry::kMore) != 0;
+  const Word c = two ? __atomic_load_n(&more.a, __ATOMIC_RELAXED) : 0;
+  const Word d = two ? __atomic_load_n(&more.b, __ATOMIC_RELAXED) : 0;
+  if (sieve::is_known_atomic(a, b, c, d, self.thread, access.bytes, access.write)) return true;
+  filter_touch(access.granule, access.write);
+  Host host{self};
+  lock_cell(*cell);
+  self.cell = cell;
+  soil(access.granule);
+  const bool done = sieve::Update<Host>(host, self.thread, *cell).keep_quietly(access);
+  self.cell = nullptr;
+  unlock_cell(*cell);
+  return done;
+}
+
 void follow_atomic(Host& host, Access& access, Word address, Word bytes) {
   const Word end = address + bytes;
   while (address < end) {
@@ -150,9 +172,21 @@ void follow_atomic(Host& host, Access& access, Word address, Word bytes) {
   }
 }
 
-void renew(Follower& self, Word address, Word bytes) {
+void stir(Word address) {
+  Cell* const cell = address <= wire::kAddressMask ? cell_at(address) : nullptr;
+  if (cell == nullptr || (__atomic_load_n(&cell->site_b, __ATOMIC_RELAXED) & Cell::kStirred) != 0) {
+    return;
+  }
+  soil(address);
+  lock_cell(*cell);
+  cell->site_b |= Cell::kStirred;
+  unlock_cell(*cell);
+}
+
+bool renew(Follower& self, Word address, Word bytes) {
   const Word end = address + bytes;
-  if (end > wire::kAddressMask) return;
+  if (end > wire::kAddressMask) return true;
+  bool told = false;
   Host host{self};
   while (address < end) {
     Chunk* const chunk = __atomic_load_n(&chunks[address >> kChunkBits], __ATOMIC_ACQUIRE);
@@ -175,10 +209,12 @@ void renew(Follower& self, Word address, Word bytes) {
     while (address < stop) {
       const Word next = (address | 7) + 1 < stop ? (address | 7) + 1 : stop;
       Cell& cell = *cell_at(address);
-      if ((cell.a | cell.b) != 0) {
+      if ((cell.a | cell.b | cell.stirred()) != 0) {
         filter_forget(address);
         intrude(self);
         lock_cell(cell);
+        told |= cell.stirred() != 0 || (cell.b & Entry::kSync) != 0 ||
+                (cell.a & ~Entry::kLock) == sieve::kHot;
         if ((cell.b & Entry::kSync) != 0) {
           for (Word object = address; object < next; ++object) forget_clock(object);
           __atomic_fetch_and(&cell.b, ~Entry::kSync, __ATOMIC_RELAXED);
@@ -194,6 +230,7 @@ void renew(Follower& self, Word address, Word bytes) {
     }
     if (whole) renewed_page(word);
   }
+  return told;
 }
 
 }  // namespace syndrome::rt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "event/sieve_update.h"
+#include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
 
 namespace syndrome::rt {
@@ -41,10 +42,11 @@ struct Host {
             std::uint32_t site) {
     const Where where = where_of(site);
     tell_late(entry, write, (granule + from) | (Word{count} << 48), where);
+    want_locks(entry.slot(), entry.position());
   }
   void after(Entry entry) { tell_late(entry, false, 0, {}); }
   static void tell_late(Entry entry, bool write, Word bytes, Where where) {
-    Word* const at = room(4);
+    Word* const at = room(wire::kLateWords);
     if (at == nullptr) return;
     const std::uint32_t top =
         entry.slot() | (write ? wire::kLateWrite : 0) | (entry.atomic() ? wire::kLateAtomic : 0);
@@ -52,7 +54,8 @@ struct Host {
     at[1] = wire::operand(bytes);
     at[2] = wire::operand(where.unit);
     at[3] = wire::operand(where.index);
-    appended(4);
+    at[4] = wire::operand(told_up_to(entry.slot(), entry.position()));
+    appended(wire::kLateWords);
   }
 
   void now(const Access& access, unsigned from, unsigned count) {
@@ -80,12 +83,16 @@ struct Host {
 
 /// One access, to bytes of one granule, that is not one of the simple ones.
 void follow_slowly(Host& host, const Access& access);
-/// An atomic one.
+/// An atomic one; and whether nobody has to hear of it.
+[[nodiscard]] bool keep_atomic(Follower& self, const Access& access);
 void follow_atomic(Host& host, Access& access, Word address, Word bytes);
 /// Any bytes.
 void follow_bytes(Host& host, Access& access, Word address, Word bytes);
-/// Those bytes are another variable from here on.
-void renew(Follower& self, Word address, Word bytes);
+/// Something that lies there is in the trace.
+void stir(Word address);
+/// Those bytes are another variable from here on. Whether something of them is in the trace, or a
+/// lock or its like lies there.
+bool renew(Follower& self, Word address, Word bytes);
 
 /// An entry that is the thread's own stays, one that is past becomes 0. False: it is another one.
 [[nodiscard]] [[gnu::always_inline]] inline bool own_or_past(const Mine& mine, const Cell& cell,

@@ -74,6 +74,7 @@ void read_marks(Follower& self, const SyncClock& clock) {
 void release(Follower& self, Word object, bool in_memory) {
   SyncClock& clock = take_clock(self, object, in_memory);
   self.thread.publish(clock.rounds.clocks[0], slot_count.load(std::memory_order_relaxed));
+  clock.last.told(self.thread);
   leave_mark(self, clock, self.thread.position);
   give_clock(self);
 }
@@ -209,12 +210,13 @@ Follower* begin_order(std::uint32_t slot) {
   sieve::Thread& thread = follower->thread;
   const sieve::Known before = thread.before;
   const bool after_unknown = thread.after_unknown;
-  thread = {};
-  thread.before = before;
-  thread.after_unknown = after_unknown;
+  sieve::Thread fresh{};
+  fresh.before = before;
+  fresh.after_unknown = after_unknown;
+  fresh.slot = slot;
+  fresh.first = fresh.position = fresh.since = fresh.told_at = positions[slot];
+  thread = fresh;
   follower->held_back = 0;
-  thread.slot = slot;
-  thread.first = thread.position = thread.since = positions[slot];
   return follower;
 }
 
@@ -226,24 +228,101 @@ void end_order(Follower& self) {
   begins[slot].store(0, std::memory_order_relaxed);
 }
 
-void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what) {
-  Follower* const self = tls.follower;
-  if (self == nullptr || !self->locks || object > wire::kAddressMask) return;
-  const int order = static_cast<int>(what >> 16) & 0xff;
+namespace {
+
+[[nodiscard]] bool acquires(wire::Sync kind, std::uint32_t order) {
+  return kind != wire::Sync::kAtomicStore && order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE;
+}
+[[nodiscard]] bool releases(wire::Sync kind, std::uint32_t order) {
+  return kind != wire::Sync::kAtomicLoad && order >= __ATOMIC_RELEASE;
+}
+
+[[nodiscard]] Access atomic_access(Follower& self, wire::Sync kind, std::uint32_t order,
+                                   std::uint32_t site) {
+  Access access;
+  access.atomic = true;
+  access.write = kind != wire::Sync::kAtomicLoad;
+  access.orders = access.write && order != __ATOMIC_RELAXED;
+  // Only where the cells have atomics in their order.
+  access.acquires = self.quiet_on && acquires(kind, order);
+  access.releases = self.quiet_on && releases(kind, order);
+  if (self.depth != 0 && self.lost_depth == 0) {
+    const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
+    if (site - 1 < sites.count) access.site = sites.base + site - 1;
+  }
+  return access;
+}
+
+}  // namespace
+
+namespace {
+
+/// What the operation makes known.
+void join_clock(Follower& self, wire::Sync kind, std::uintptr_t object, std::uint32_t what) {
+  const std::uint32_t order = (what >> 16) & 0xff;
   const bool store = kind == wire::Sync::kAtomicStore;
-  const bool acquires = !store && order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE;
-  const bool releases = kind != wire::Sync::kAtomicLoad && order >= __ATOMIC_RELEASE;
-  if (!acquires && !releases && !store) return;
-  ++tls.busy;
-  const std::uint32_t slots = slot_count.load(std::memory_order_relaxed);
-  SyncClock& clock = take_clock(*self, object, true);
+  const bool acquired = acquires(kind, order);
+  const bool released = releases(kind, order);
+  if (!acquired && !released && !store) return;
+  SyncClock& clock = take_clock(self, object, true);
   // Of another size, it is another object, as far as is known here.
   const std::uint32_t bytes = (what >> 8) & 0xff;
   if (clock.atomic_bytes != bytes) clock.atomic = {};
   clock.atomic_bytes = bytes;
-  clock.atomic.perform(self->thread, store, acquires, releases, slots);
-  give_clock(*self);
+  clock.atomic.perform(self.thread, store, acquired, released,
+                       slot_count.load(std::memory_order_relaxed));
+  give_clock(self);
+}
+
+[[nodiscard]] bool is_atomic(wire::Sync kind) {
+  return kind == wire::Sync::kAtomicLoad || kind == wire::Sync::kAtomicStore ||
+         kind == wire::Sync::kAtomicRmw;
+}
+
+void meet_in_cells(Follower& self, wire::Sync kind, std::uintptr_t object, wire::Word operand,
+                   std::uint32_t site) {
+  Access access = atomic_access(self, kind, (operand >> 8) & 0xff, site);
+  Host host{self, site};
+  const Word bytes = operand & 0xff;
+  if (object + bytes <= wire::kAddressMask) follow_atomic(host, access, object, bytes);
+}
+
+}  // namespace
+
+void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
+                     std::uint32_t site) {
+  Follower* const self = tls.follower;
+  if (self == nullptr || !self->locks || object > wire::kAddressMask) return;
+  ++tls.busy;
+  join_clock(*self, kind, object, what);
+  // Here, so that the cells have atomics in their order, of which some are not told.
+  if (self->quiet_on && is_atomic(kind)) {
+    tell_frames(*self);
+    meet_in_cells(*self, kind, object, what >> 8, site);
+  }
   --tls.busy;
+}
+
+bool atomic_quietly(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
+                    std::uint32_t site) {
+  using wire::Sync;
+  // Orders nothing, and who follows its accesses has no use for the place either.
+  if (kind == Sync::kOrdered) return true;
+  if (!is_atomic(kind)) return false;
+  Follower* const self = tls.follower;
+  const Word bytes = (what >> 8) & 0xff;
+  // Of one granule.
+  if (!self->quiet_on || tls.busy != 0 || object + bytes > wire::kAddressMask ||
+      (object & 7) + bytes > 8) {
+    return false;
+  }
+  ++tls.busy;
+  Access access = atomic_access(*self, kind, (what >> 16) & 0xff, site);
+  access.granule = object & ~Word{7};
+  access.bytes = ((1u << bytes) - 1u) << (object & 7);
+  const bool done = keep_atomic(*self, access);
+  --tls.busy;
+  return done;
 }
 
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site) {
@@ -251,31 +330,31 @@ void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   ++tls.busy;
-  tell_frames(*self);
+  // Those are no events.
+  if (kind != wire::Sync::kAlloc && kind != wire::Sync::kFree && kind != wire::Sync::kDestroy) {
+    tell_frames(*self);
+  }
   if (self->thread.only_atomicity && meets(kind)) {
     self->clock = &lock_place(place_of(object));
     leave_mark(*self, *self->clock, self->thread.position + 1);
     give_clock(*self);
   }
   switch (kind) {
-    case wire::Sync::kAlloc: renew(*self, object, operand); break;
+    case wire::Sync::kAlloc: (void)renew(*self, object, operand); break;
     case wire::Sync::kDestroy: forget_clock(object); break;
+    case wire::Sync::kPost:
+    case wire::Sync::kWait:
+    case wire::Sync::kCondWait:
+    case wire::Sync::kCondSignal:
+    case wire::Sync::kCondBroadcast:
+    case wire::Sync::kHappensBefore:
+    case wire::Sync::kHappensAfter: stir(object); break;
     case wire::Sync::kAtomicLoad:
     case wire::Sync::kAtomicStore:
-    case wire::Sync::kAtomicRmw: {
-      Access access;
-      access.atomic = true;
-      access.write = kind != wire::Sync::kAtomicLoad;
-      if (self->depth != 0 && self->lost_depth == 0) {
-        const Follower::Sites& sites =
-            sites_of_function(*self, self->frames[self->depth - 1].function);
-        if (site - 1 < sites.count) access.site = sites.base + site - 1;
-      }
-      Host host{*self, site};
-      const Word bytes = operand & 0xff;
-      if (object + bytes <= wire::kAddressMask) follow_atomic(host, access, object, bytes);
+    case wire::Sync::kAtomicRmw:
+      // order_by_atomic() has done it.
+      if (!self->quiet_on) meet_in_cells(*self, kind, object, operand, site);
       break;
-    }
     default: break;
   }
   --tls.busy;

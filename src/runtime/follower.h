@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "event/pages.h"
+#include "event/quiet.h"
 #include "event/sieve.h"
 #include "event/unit.h"
 #include "event/wire.h"
@@ -158,6 +159,7 @@ struct Follower {
   static constexpr std::uint32_t kKnownFunctions = 256;
   /// The rows of a tile of a matrix, and not one on another's place: 1,024 were not enough.
   static constexpr unsigned kKnownRunBits = 12;
+  static constexpr std::uint32_t kSections = 64;
 
   /// Of a function: its sites, and the number that the first of them has in the process.
   struct Sites {
@@ -196,6 +198,10 @@ struct Follower {
   SyncClock* clock;  // or about to be held
   sieve::Thread thread;
   Mine mine;
+  bool quiet_on;                       // there are locks that need not be told of
+  sieve::QuietLocks quiet;             // those that it holds
+  sieve::Section sections[kSections];  // and the last ones that it has released; a ring
+  std::uint32_t section_count;
   Word intrusions;      // of this slot
   sieve::Thread owner;  // in whose place this one puts accesses into cells
   Log log;

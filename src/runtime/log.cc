@@ -6,6 +6,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/follow_quiet.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -122,12 +123,17 @@ bool recording() {
 void sync(wire::Sync kind, std::uintptr_t object) {
   if (tls.deferring != 0 && defer(kind, object)) return;
   release_exact();
+  if (following() && sync_quietly(kind, object, __syndrome_thread.call)) return;
+  // Which may tell of locks, with versions: they come before this one's.
+  if (following()) settle();
   append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
               __syndrome_thread.call);
 }
 
 void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
   release_exact();
+  if (following() && renew_quietly(kind, object, operand)) return;
+  if (following()) settle();
   append_sync(kind, object, next_version(wire::shard_of(kind, object)), 1, operand,
               __syndrome_thread.call);
 }

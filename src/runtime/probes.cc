@@ -76,8 +76,14 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
   const bool same = kind == wire::Sync::kAtomicLoad && nothing_since_load() &&
                     tls.last_load_address == number_of(address) && tls.last_load_what == what &&
                     tls.last_load_version == shards[shard].version.load(std::memory_order_relaxed);
+  if (!same && following() && atomic_quietly(kind, number_of(address), what, site)) {
+    if (held != ~0u) unlock_shard(shard);
+    tls.held = 0;
+    return noise();
+  }
+  // It may tell of locks, with versions: they come before this one's.
+  if (!same && following()) order_by_atomic(kind, number_of(address), what, site);
   const std::uint64_t version = same ? 0 : next_version(shard);
-  if (!same && following()) order_by_atomic(kind, number_of(address), what);
   // In this order: who leaves a handler by longjmp in between gives back what is held.
   if (held != ~0u) unlock_shard(shard);
   tls.held = 0;
@@ -98,6 +104,7 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
 PROBE void __syndrome_fence(std::uint32_t site, std::uint32_t order) {
   if (!recording()) return;
   release_exact();
+  settle();
   sync_at(wire::Sync::kFence, 0, next_version(wire::shard_of(wire::Sync::kFence, 0)), order << 8,
           site);
 }

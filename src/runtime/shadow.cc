@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "event/wire.h"
+#include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
 #include "runtime/sys.h"
 
@@ -126,7 +127,9 @@ SyncClock& lock_place(sieve::Word object) {
 SyncClock& lock_clock(sieve::Word object, bool in_memory) {
   SyncClock& clock = lock_place(object);
   if (clock.object != object) {
+    tell_evicted(clock);
     clock.object = object;
+    clock.last = {};
     clock.rounds = {};
     clock.atomic = {};
     clock.atomic_bytes = 0;
@@ -144,7 +147,10 @@ void forget_clock(sieve::Word object) {
   SyncClock& clock = clock_of(object);
   if (clock.object != object) return;
   lock(clock);
-  if (clock.object == object) clock.object = 0;
+  if (clock.object == object) {
+    clock.object = 0;
+    clock.last = {};
+  }
   unlock_clock(clock);
   if (tls.follower != nullptr) tls.follower->clock = nullptr;
 }

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "event/sieve.h"
+#include "event/quiet.h"
 
 namespace syndrome::rt {
 
@@ -67,6 +67,7 @@ struct SyncClock {
   std::uint32_t life;               // another number whenever it is another object's
   sieve::Word object;
   sieve::Rounds rounds;
+  sieve::LastRelease last;
   sieve::AtomicClock atomic;
   std::uint32_t atomic_bytes;  // of the object, when it is an atomic
   /// Who has been here, up to which position: at any of the objects that share this place.

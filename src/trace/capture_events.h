@@ -152,6 +152,24 @@ class CaptureEvents {
     }
   }
 
+  /// What a thread did to a lock, told when it does something else.
+  [[nodiscard]] Event late_lock(ThreadId thread, bool release, std::uint64_t address,
+                                std::uint32_t site) {
+    CaptureNames::Object& lock = names_.object(Space::kLock, address, site, {});
+    if (!release) {
+      ++lock.held;
+    } else if (lock.held != 0) {
+      --lock.held;
+    }
+    return {thread,
+            lock.id,
+            names_.site(site),
+            release ? EventKind::kRelease : EventKind::kAcquire,
+            0,
+            MemoryOrder::kPlain,
+            0};
+  }
+
   const CaptureMeta* meta_;
   CaptureNames names_;
 

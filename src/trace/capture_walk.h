@@ -34,11 +34,23 @@ struct SyncRecord {
 struct LateRecord {
   std::uint32_t slot = 0;
   std::uint64_t position = 0;
+  std::uint64_t told = 0;  // the last position up to there that the slot has told of
   bool write = false;
   bool atomic = false;
   std::uint64_t address = 0;
   unsigned bytes = 0;      // 0: it only says what is before
   std::uint32_t site = 0;  // 1 + its index, 0: unknown
+};
+
+/// A kLateLock, taken apart.
+struct LateLockRecord {
+  std::uint32_t slot = 0;
+  std::uint64_t position = 0;
+  std::uint64_t told = 0;  // as above
+  bool release = false;
+  std::uint64_t object = 0;
+  std::uint32_t site = 0;
+  std::uint64_t version = 0;  // 0: none
 };
 
 /// A function that runs, or a scoped block that is open.
@@ -68,7 +80,7 @@ enum class WalkStop : std::uint8_t {
 ///   void locals(std::uint64_t address, std::uint64_t bytes)
 /// and, for a process that follows its accesses itself,
 ///   bool place(std::uint32_t slot, std::uint64_t position)  false: pause, and give it again
-///   bool late(const LateRecord&)  false: pause, and give it again
+///   bool late(const LateRecord&), late(const LateLockRecord&)   likewise
 /// and may have, to be spared the accesses of a loop when it says so of all its sites:
 ///   bool knows_run(std::uint32_t index, std::uint64_t address, std::int64_t stride,
 ///                  std::uint64_t rounds)
@@ -332,7 +344,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
         ++at;
         break;
       case Control::kLate: {
-        if (words.size() - at < 4) return stop(WalkStop::kMore);
+        if (words.size() - at < wire::kLateWords) return stop(WalkStop::kMore);
         if constexpr (requires { visitor.late(LateRecord{}); }) {
           LateRecord record;
           const std::uint32_t top = wire::top_of(word);
@@ -345,11 +357,32 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
           record.bytes = static_cast<unsigned>(where >> 48) & 0xf;
           record.site =
               meta_->site_of_unit(wire::value_of(words[at + 2]), wire::value_of(words[at + 3]));
+          record.told = wire::value_of(words[at + 4]);
           if (!visitor.late(record)) return stop(WalkStop::kPaused);
         } else {
           ++odd_;
         }
-        at += 4;
+        at += wire::kLateWords;
+        break;
+      }
+      case Control::kLateLock: {
+        if (words.size() - at < wire::kLateLockWords) return stop(WalkStop::kMore);
+        if constexpr (requires { visitor.late(LateLockRecord{}); }) {
+          LateLockRecord record;
+          const std::uint32_t top = wire::top_of(word);
+          record.slot = top & wire::kSlotMask;
+          record.position = wire::position_of(word);
+          record.release = (top & wire::kLateRelease) != 0;
+          record.object = wire::value_of(words[at + 1]);
+          record.site =
+              meta_->site_of_unit(wire::value_of(words[at + 2]), wire::value_of(words[at + 3]));
+          record.told = wire::value_of(words[at + 4]);
+          record.version = wire::value_of(words[at + 5]);
+          if (!visitor.late(record)) return stop(WalkStop::kPaused);
+        } else {
+          ++odd_;
+        }
+        at += wire::kLateLockWords;
         break;
       }
       case Control::kSync: {
