@@ -18,6 +18,7 @@
 #include "event/filter.h"
 #include "event/pages.h"
 #include "event/quiet.h"
+#include "event/sieve_quick.h"
 #include "event/sieve_update.h"
 #include "live/differential.h"
 

@@ -93,5 +93,59 @@ TEST(Sieve, LocksOrderNothingForADeterministicBlock) {
   }
 }
 
+constexpr Way kRaces{.determinism = false, .inside = true};
+
+Event atomic(std::uint32_t thread, EventKind kind, MemoryOrder order) {
+  return {ThreadId(thread), 0, SiteId(), kind, 0, order, 0};
+}
+
+/// T0 has released the lock last, but T1 has shared it since: T0 comes behind T1.
+TEST(Quiet, ALockThatOthersHaveSharedIsTold) {
+  const std::vector<Event> events = {
+      event(0, EventKind::kAcquire, 0),       event(0, EventKind::kRelease, 0),
+      event(1, EventKind::kAcquireShared, 0), event(1, EventKind::kWrite, 1),
+      event(1, EventKind::kReleaseShared, 0), event(0, EventKind::kAcquire, 0),
+      event(0, EventKind::kWrite, 1),         event(0, EventKind::kRelease, 0)};
+  EXPECT_EQ(disagreement(events, kRaces), "");
+}
+
+/// T0's second section of the lock is quiet until T1 takes it: then it orders their writes.
+TEST(Quiet, TheLastSectionIsToldByWhoTakesTheLockNext) {
+  std::vector<Event> events;
+  for (int i = 0; i < 10; ++i) {
+    events.push_back(event(0, EventKind::kAcquire, 0));
+    events.push_back(event(0, EventKind::kWrite, 1));
+    events.push_back(event(0, EventKind::kRelease, 0));
+  }
+  const std::size_t alone = sieved(events, kRaces).size();
+  EXPECT_LT(alone, 6u);
+  events.push_back(event(1, EventKind::kAcquire, 0));
+  events.push_back(event(1, EventKind::kWrite, 1));
+  EXPECT_EQ(disagreement(events, kRaces), "");
+  // The section, T1's first event, and the taking of the lock.
+  EXPECT_EQ(sieved(events, kRaces).size(), alone + 4);
+  // Outside of it, T0 races with T1.
+  events.insert(events.end() - 2, event(0, EventKind::kWrite, 1));
+  EXPECT_EQ(disagreement(events, kRaces), "");
+}
+
+/// A relaxed store does not stand for an update that releases, nor an update that was told for a
+/// load behind it.
+TEST(Quiet, WhatReleasesIsToldAndWhatComesBehindItIsAnother) {
+  using enum EventKind;
+  EXPECT_EQ(disagreement(std::vector{atomic(0, kWrite, MemoryOrder::kRelaxed),
+                                     atomic(0, kRmw, MemoryOrder::kAcqRel),
+                                     atomic(1, kRead, MemoryOrder::kSeqCst),
+                                     atomic(1, kRead, MemoryOrder::kPlain)},
+                         kRaces),
+            "");
+  EXPECT_EQ(disagreement(std::vector{atomic(0, kRmw, MemoryOrder::kSeqCst),
+                                     atomic(0, kRead, MemoryOrder::kSeqCst),
+                                     atomic(2, kRead, MemoryOrder::kSeqCst),
+                                     atomic(2, kWrite, MemoryOrder::kPlain)},
+                         kRaces),
+            "");
+}
+
 }  // namespace
 }  // namespace syndrome::live

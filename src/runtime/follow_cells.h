@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "event/sieve_quick.h"
 #include "event/sieve_update.h"
 #include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
