@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "check/atomic_sets/role.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/io.h"
@@ -270,15 +272,35 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   options.drop_idle = by_default() && recorded;
   options.interrupted = interrupted;
   options.on_progress = show;
+  const trace::CaptureSelection selection = what_matters();
+  std::shared_ptr<const trace::CaptureReduced> reduced;
   const auto read = [&] {
     return call_.told ? live::read_told_trace(file, {call_.jobs})
-                      : trace::read_capture(file, {call_.jobs}, true);
+                      : trace::read_capture(file, {call_.jobs}, selection, reduced);
   };
   Result<check::PassResult> result =
       input && !call_.only_shared ? check::run_pass(*input, checks, options)
                                   : check::run_pass(read, trace::Format::kSyn, checks, options);
   bar.erase();
   return result;
+}
+
+/// Of a recording of which only verdicts matter.
+trace::CaptureSelection Checker::what_matters() const {
+  trace::CaptureSelection selection;
+  selection.only_shared = true;
+  const spec::Spec none;
+  const spec::Spec& spec = spec_ ? *spec_ : none;
+  selection.every_function = spec.blocks.atomic || !spec.blocks.deterministic.empty();
+  constexpr std::array<std::string_view, 1> kSets = {"atomic-sets"};
+  const bool declares = selection.every_function || !spec.units_for.empty() ||
+                        std::ranges::any_of(spec.units, [](const spec::NamedList& list) {
+                          return list.name != "exclude";
+                        });
+  if (!checks_.empty() && checks_only(kSets) && !declares && !spec.units_span_threads) {
+    selection.role = check::atomic_sets::role_of;
+  }
+  return selection;
 }
 
 /// Whether the trace could be read and checked.

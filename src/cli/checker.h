@@ -19,6 +19,7 @@
 #include "report/filter.h"
 #include "report/report.h"
 #include "spec/spec.h"
+#include "trace/capture_reader.h"
 
 namespace syndrome::cli {
 
@@ -78,6 +79,7 @@ class Checker {
   [[nodiscard]] unsigned jobs() const;
   bool check_among_ranks();
   void help_with(const std::string& file);
+  [[nodiscard]] trace::CaptureSelection what_matters() const;
   void say_what_is_deterministic(bool recorded, check::Options& options) const;
   report::Report report_on(const std::string& file, const check::PassResult& result);
   void filter(report::Report& report);

@@ -50,12 +50,17 @@ constexpr std::array<Family, 15> kContainers = {{
     {"12forward_list", "_Fwd_list"},
 }};
 
+bool is_of_node(std::string_view field) {
+  constexpr std::array<std::string_view, 4> kNodes = {"_Rb_tree_node", "_Hash_node", "_Node",
+                                                      "_node_base"};
+  return std::ranges::any_of(
+      kNodes, [&](std::string_view node) { return field.find(node) != std::string_view::npos; });
+}
+
 /// Whether a function of the library, by its linkage name, may access such a field of its container
 /// itself, and not of a node.
 bool is_field_of_container(std::string_view function, std::string_view field) {
-  for (const std::string_view node : {"_Rb_tree_node", "_Hash_node", "_Node", "_node_base"}) {
-    if (field.find(node) != std::string_view::npos) return false;
-  }
+  if (is_of_node(field)) return false;
   // "_ZNSt6vectorI…", "_ZNKSt7__cxx1112basic_stringI…"
   const std::size_t end = function.find('I');
   const std::string_view front = function.substr(0, end);
@@ -81,6 +86,19 @@ std::string_view base_name(std::string_view path) {
 }
 
 }  // namespace
+
+bool may_be_of_container(std::string_view field) {
+  return !is_of_program(field) && !is_of_node(field) &&
+         std::ranges::any_of(kContainers, [&](const Family& family) {
+           return field.find(family.second) != std::string_view::npos;
+         });
+}
+
+std::uint64_t object_key(const unit::Site& site, std::string_view name, std::uint64_t address) {
+  if ((site.flags & (unit::kHasOffset | unit::kAmbiguous)) != unit::kHasOffset) return 0;
+  if (!is_of_program(name) || class_of(name).empty()) return 0;
+  return key_of(class_of(name), address - static_cast<std::uint64_t>(std::int64_t{site.offset}));
+}
 
 CaptureNames::CaptureNames(const CaptureMeta& meta) : meta_(&meta) {
   grow();

@@ -32,6 +32,14 @@
 
 namespace syndrome::trace {
 
+/// Whether a field of this name may be one of a container of the library, and not of a node.
+[[nodiscard]] bool may_be_of_container(std::string_view field);
+
+/// What objects_known_ of CaptureNames knows an object of a class by; 0: the site does not tell of
+/// one. `name` is the site's.
+[[nodiscard]] std::uint64_t object_key(const unit::Site& site, std::string_view name,
+                                       std::uint64_t address);
+
 class CaptureNames {
  public:
   explicit CaptureNames(const CaptureMeta& meta);
@@ -65,6 +73,9 @@ class CaptureNames {
   /// `stack`: who runs, when that is known. It tells whose member a container of the library is.
   [[nodiscard]] VarId variable(std::uint32_t site, std::uint64_t address, std::uint64_t segment,
                                std::uint32_t generation, std::span<const OpenFrame> stack = {});
+
+  /// An object of a class is there at some time (object_key).
+  void know_object(std::uint64_t key) { objects_known_.insert(key); }
 
   /// Of the heap.
   void allocated(std::uint64_t address, std::uint64_t bytes) { allocations_[address] = bytes; }

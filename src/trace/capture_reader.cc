@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "trace/capture_events.h"
 #include "trace/capture_index.h"
 #include "trace/capture_order.h"
+#include "trace/capture_reduce.h"
 #include "trace/capture_survey.h"
 #include "trace/pipelined.h"
 #include "trace/syn_chunks.h"
@@ -29,7 +31,8 @@ struct Stream {
   ThreadWalk walk;
   std::size_t next_chunk = 0;
   std::vector<std::uint64_t> words;  // from the chunk before next_chunk, and what was left before
-  std::size_t at = 0;                // in words
+  std::span<const std::uint64_t> given;  // all of them, when they are CaptureReduced's
+  std::size_t at = 0;                    // in words
   std::uint64_t time = 0;
   std::uint64_t segment = 0;  // CaptureRepeats
   ThreadId id;
@@ -45,17 +48,19 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
  public:
   /// `meta` is that of the index.
   CaptureSource(CaptureIndex index, std::unique_ptr<const CaptureMeta> meta, WordLoader loader,
-                bool only_shared)
+                bool only_shared, std::shared_ptr<const CaptureReduced> reduced)
       : CaptureEvents(*meta),
         index_(std::move(index)),
         owned_meta_(std::move(meta)),
         loader_(std::move(loader)),
-        total_(2 * index_.bytes) {
+        reduced_(std::move(reduced)),
+        total_((reduced_ == nullptr ? 2 : 1) * index_.bytes) {
     warnings_ = index_.warnings;
     warnings_.insert(warnings_.end(), meta_->warnings.begin(), meta_->warnings.end());
     failure_ = meta_->unreadable;
     if (!only_shared) return;
-    survey_.shared = std::make_unique<CaptureShared>();
+    if (reduced_ == nullptr) survey_.shared = std::make_unique<CaptureShared>();
+    shared_ = reduced_ != nullptr ? &reduced_->shared() : survey_.shared.get();
     repeats_ = std::make_unique<CaptureRepeats>();
   }
 
@@ -123,15 +128,33 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   [[nodiscard]] CaptureVersions& versions() { return survey_.versions; }
 
   [[nodiscard]] Status begin() {
-    if (Status status = survey(index_, *meta_, loader_, survey_, done_); !status) return status;
+    if (Status status = survey_all(); !status) return status;
     warnings_.insert(warnings_.end(), survey_.warnings.begin(), survey_.warnings.end());
     streams_.reserve(index_.threads.size());
     for (std::size_t i = 0; i < index_.threads.size(); ++i) {
-      streams_.emplace_back(index_.threads[i], *meta_);
-      streams_[i].time = survey_.begins[i];
+      Stream& stream = streams_.emplace_back(index_.threads[i], *meta_);
+      stream.time = survey_.begins[i];
+      if (reduced_ != nullptr) {
+        stream.given = reduced_->words(i);
+        stream.next_chunk = stream.thread->chunks.size();
+        if (stream.given.empty()) continue;
+      }
       order_.ready(i, survey_.begins[i]);
     }
     events_.reserve(kBatch + 256);
+    return {};
+  }
+  [[nodiscard]] Status survey_all() {
+    if (reduced_ == nullptr) return survey(index_, *meta_, loader_, survey_, done_);
+    for (std::size_t i = 0; i < index_.threads.size(); ++i) {
+      survey_words(reduced_->words(i), *meta_, survey_);
+    }
+    (void)survey_.memory.seal();
+    survey_.versions.seal(true);
+    warn_of_missing(reduced_->missing(), survey_.warnings);
+    // What was called has a name, also where nothing is told of it.
+    for (const std::uint32_t function : reduced_->called()) (void)names_.function(function);
+    for (const std::uint64_t object : reduced_->objects()) names_.know_object(object);
     return {};
   }
 
@@ -161,7 +184,9 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     }
     for (;;) {
       waits_for_.reset();
-      const WalkStop stop = stream_->walk.walk(stream_->words, stream_->at, *this);
+      const std::span<const std::uint64_t> words =
+          reduced_ != nullptr ? stream_->given : std::span<const std::uint64_t>(stream_->words);
+      const WalkStop stop = stream_->walk.walk(words, stream_->at, *this);
       if (stop == WalkStop::kPaused) {
         if (waits_for_) {
           order_.wait(number, stream_->time, waits_for_->first, waits_for_->second);
@@ -221,7 +246,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
   void touch(EventKind kind, std::uint32_t index, std::uint64_t address, std::uint64_t bytes,
              MemoryOrder order) {
-    const bool all = survey_.shared == nullptr || order != MemoryOrder::kPlain;
+    const bool all = shared_ == nullptr || order != MemoryOrder::kPlain;
     if (repeats_ != nullptr && is_repeated(kind, address, bytes, order)) return;
     const SiteId site = names_.site(index);
     survey_.memory.each(address, bytes, [&](CaptureMemory::Slot& slot, std::uint64_t segment) {
@@ -229,7 +254,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
       if (slot.id == CaptureMemory::kNew) {
         slot.id = names_.variable(index, address, segment, ++slot.generation, stack()).value;
       }
-      if (all || survey_.shared->has_conflicts(segment)) emit(kind, slot.id, site, order);
+      if (all || shared_->has_conflicts(segment)) emit(kind, slot.id, site, order);
     });
   }
   [[nodiscard]] bool is_repeated(EventKind kind, std::uint64_t address, std::uint64_t bytes,
@@ -244,6 +269,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
   void renew(std::uint64_t address, std::uint64_t bytes) {
     new_segment();
+    if (repeats_ != nullptr && bytes != 0) repeats_->disturb(address, bytes);
     survey_.memory.renew(address, bytes);
     names_.forget_objects(address, bytes);
   }
@@ -254,8 +280,10 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   CaptureIndex index_;
   std::unique_ptr<const CaptureMeta> owned_meta_;
   WordLoader loader_;
+  std::shared_ptr<const CaptureReduced> reduced_;  // null: all words are read
   CaptureSurvey survey_;
-  std::unique_ptr<CaptureRepeats> repeats_;  // as survey_.shared: null, unless asked for
+  const CaptureShared* shared_ = nullptr;    // null, unless asked for
+  std::unique_ptr<CaptureRepeats> repeats_;  // the same
   std::uint64_t segments_ = 0;
   std::vector<std::string> warnings_;
   std::atomic<std::uint64_t> done_ = 0;
@@ -276,16 +304,25 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
 
 }  // namespace
 
+Result<std::unique_ptr<Source>> read_capture(const std::string& path, const ReadOptions& options) {
+  std::shared_ptr<const CaptureReduced> none;
+  return read_capture(path, options, {}, none);
+}
+
 Result<std::unique_ptr<Source>> read_capture(const std::string& path, const ReadOptions& options,
-                                             bool only_shared) {
+                                             const CaptureSelection& selection,
+                                             std::shared_ptr<const CaptureReduced>& reduced) {
   auto index = read_capture_index(path);
   if (!index) return index.error();
   auto loader = WordLoader::open(path);
   if (!loader) return loader.error();
   auto meta = std::make_unique<const CaptureMeta>(std::exchange(index->meta, {}));
-  std::unique_ptr<Source> source = std::make_unique<CaptureSource>(
-      std::move(*index), std::move(meta), std::move(*loader), only_shared);
   const unsigned jobs = options.jobs != 0 ? options.jobs : std::thread::hardware_concurrency();
+  if (selection.only_shared && selection.reduce && reduced == nullptr && !meta->unreadable) {
+    reduced = CaptureReduced::make(path, *index, *meta, selection, jobs);
+  }
+  std::unique_ptr<Source> source = std::make_unique<CaptureSource>(
+      std::move(*index), std::move(meta), std::move(*loader), selection.only_shared, reduced);
   if (jobs == 1) return source;
   return pipelined(std::move(source));
 }

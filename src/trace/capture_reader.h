@@ -13,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "event/result.h"
@@ -24,12 +26,43 @@
 
 namespace syndrome::trace {
 
-/// The first thing that it does, before the first event, is to go through all words once. With
-/// `only_shared`, without accesses that no other thread's conflict with, and those that repeat one
-/// (trace/capture_shared.h): the same verdicts, other numbers of events.
+/// What a function is to units of work (docs/atomic-sets.md) when nobody declares it to be one.
+enum class FunctionRole : std::uint8_t {
+  kLibrary,   // no unit, and no function of the program
+  kNever,     // no unit
+  kAccessor,  // a unit from its first access on, but for what a thread begins with
+  kMember,    // the same, and also for what others access while it runs: objects of its class
+  kDeclared,  // a unit or a block in any case, for all that is known
+};
+struct UnitRole {
+  FunctionRole role = FunctionRole::kDeclared;
+  std::string type;  // of a kMember, the class
+};
+/// By its name, demangled. Called by several threads together.
+using FindUnitRole = std::function<UnitRole(std::string_view name)>;
+
+/// What is left out for a reader that is interested in verdicts alone.
+struct CaptureSelection {
+  /// Accesses that no other thread's conflict with, those that repeat one, and functions without
+  /// anything (trace/capture_shared.h, capture_reduce.h).
+  bool only_shared = false;
+  bool every_function = false;  // functions without anything stay
+  bool reduce = true;           // false: event by event, which tests compare it with
+  /// When set, nothing but atomic sets is looked for: only what is in calls that are in each
+  /// other's way (trace/capture_sweep.h).
+  FindUnitRole role;
+};
+
+class CaptureReduced;
+
+/// The first thing that a source does, before the first event, is to go through all words once.
 [[nodiscard]] Result<std::unique_ptr<Source>> read_capture(const std::string& path,
-                                                           const ReadOptions& options,
-                                                           bool only_shared = false);
+                                                           const ReadOptions& options);
+/// The same verdicts, other numbers of events. What goes through the words is kept in `reduced`:
+/// who reads the file again, the same way, does without it.
+[[nodiscard]] Result<std::unique_ptr<Source>> read_capture(
+    const std::string& path, const ReadOptions& options, const CaptureSelection& selection,
+    std::shared_ptr<const CaptureReduced>& reduced);
 
 /// What a recording says of itself, without its events.
 struct CaptureSummary {

@@ -14,81 +14,80 @@
 
 #pragma once
 
-#include <tsl/robin_map.h>
-
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "event/mix_hash.h"
+#include "trace/granule_table.h"
 
 namespace syndrome::trace {
 
 class CaptureShared {
  public:
-  /// An access by the thread of this number, in any order.
-  void touch(std::uint32_t thread, std::uint64_t address, std::uint64_t bytes, bool write) {
+  /// An access by the thread of this number, in any order; several threads may call it together.
+  /// `alone`: no other thread's unit of work can overlap with the one that it is in.
+  void touch(std::uint32_t thread, std::uint64_t address, std::uint64_t bytes, bool write,
+             bool alone = false) {
     const std::uint64_t last = (address + bytes - 1) >> 3;
     for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
-      if (full_) return;
-      std::uint16_t& state = at(granule);
-      const auto owner = static_cast<std::uint16_t>(std::min(thread + 1, std::uint32_t{kSeveral}));
-      const auto before = static_cast<std::uint16_t>(state & kSeveral);
-      const bool same = before == 0 || before == owner;
-      state = static_cast<std::uint16_t>((state & kWritten) | (write ? kWritten : 0) |
-                                         (same ? owner : kSeveral));
+      std::uint32_t* const state = states_.make(granule);
+      if (state == nullptr) {
+        full_.store(true, std::memory_order_relaxed);
+        return;
+      }
+      const std::uint32_t owner = std::min(thread + 1, kSeveral);
+      const std::atomic_ref shared(*state);
+      std::uint32_t before = shared.load(std::memory_order_relaxed);
+      for (;;) {
+        const std::uint32_t together = before >> kTogether;
+        const std::uint32_t after = with(before, owner, write) |
+                                    (alone ? together : with(together, owner, write)) << kTogether;
+        if (before == after ||
+            shared.compare_exchange_weak(before, after, std::memory_order_relaxed)) {
+          break;
+        }
+      }
     }
   }
 
   /// Whether the byte's granule has conflicts.
-  [[nodiscard]] bool has_conflicts(std::uint64_t address) {
-    if (full_) return true;
-    const std::uint64_t granule = address >> 3;
-    const std::uint32_t page = find(granule / kGranules);
-    return page == kNone ||
-           (pages_[page][granule % kGranules] & (kSeveral | kWritten)) == (kSeveral | kWritten);
+  [[nodiscard]] bool has_conflicts(std::uint64_t address) const { return has(address, 0); }
+  /// The same, without accesses that were alone.
+  [[nodiscard]] bool has_conflicts_together(std::uint64_t address) const {
+    return has(address, kTogether);
+  }
+  /// Whether a granule of these bytes has conflicts.
+  [[nodiscard]] bool has_conflicts(std::uint64_t address, std::uint64_t bytes) const {
+    const std::uint64_t last = (address + bytes - 1) >> 3;
+    for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
+      if (has_conflicts(granule << 3)) return true;
+    }
+    return false;
   }
 
  private:
-  static constexpr std::size_t kGranules = 512;
-  /// A gigabyte here, for 4 of the program's: with more, everything counts as shared.
-  static constexpr std::size_t kMostPages = std::size_t{1} << 20;
-  static constexpr std::uint16_t kSeveral = 0x7fff;  // instead of a thread's number and 1
-  static constexpr std::uint16_t kWritten = 0x8000;
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  using Page = std::array<std::uint16_t, kGranules>;
+  // A granule: who accesses it (a thread's number and 1) and whether someone writes, in 16 bits; in
+  // the upper half the same of what is not alone. Bits are only added, but for the owner, which
+  // becomes kSeveral: all its bits.
+  static constexpr std::uint32_t kSeveral = 0x7fff;
+  static constexpr std::uint32_t kWritten = 0x8000;
+  static constexpr unsigned kTogether = 16;
 
-  [[nodiscard]] std::uint32_t find(std::uint64_t number) {
-    Cached& cached = cache_[number % cache_.size()];
-    if (cached.number == number) return cached.page;
-    const auto at = by_number_.find(number);
-    if (at == by_number_.end()) return kNone;
-    cached = {number, at->second};
-    return at->second;
+  [[nodiscard]] static std::uint32_t with(std::uint32_t state, std::uint32_t owner, bool write) {
+    const std::uint32_t before = state & kSeveral;
+    const bool same = before == 0 || before == owner;
+    return (state & 0xffff) | (write ? kWritten : 0) | (same ? owner : kSeveral);
   }
-  [[nodiscard]] std::uint16_t& at(std::uint64_t granule) {
-    const std::uint64_t number = granule / kGranules;
-    std::uint32_t page = find(number);
-    if (page == kNone) {
-      page = static_cast<std::uint32_t>(pages_.size());
-      full_ = pages_.size() == kMostPages;
-      if (full_) return pages_.back()[0];
-      by_number_[number] = page;
-      pages_.emplace_back();
-    }
-    return pages_[page][granule % kGranules];
+  [[nodiscard]] bool has(std::uint64_t address, unsigned which) const {
+    if (full_.load(std::memory_order_relaxed)) return true;
+    const std::uint32_t* const state = states_.find(address >> 3);
+    return state != nullptr && ((*state >> which) & 0xffff) == (kSeveral | kWritten);
   }
 
-  struct Cached {
-    std::uint64_t number = UINT64_MAX;
-    std::uint32_t page = 0;
-  };
-  std::array<Cached, 256> cache_;
-  tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> by_number_;
-  std::vector<Page> pages_;
-  bool full_ = false;
+  GranuleTable<std::uint32_t> states_;
+  std::atomic<bool> full_ = false;
 };
 
 class CaptureRepeats {

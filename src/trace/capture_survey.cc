@@ -64,6 +64,15 @@ struct Surveyor {
 
 }  // namespace
 
+void survey_words(std::span<const std::uint64_t> words, const CaptureMeta& meta,
+                  CaptureSurvey& found) {
+  ThreadWalk walk(meta);
+  Surveyor surveyor{found, 0};
+  std::size_t used = 0;
+  static_cast<void>(walk.walk(words, used, surveyor));
+  found.begins.push_back(surveyor.begin);
+}
+
 Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& loader,
               CaptureSurvey& found, std::atomic<std::uint64_t>& done) {
   std::vector<std::uint64_t> words;
@@ -94,13 +103,16 @@ Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& lo
         "that was unloaded, or an exit without its enter); they were passed over",
         odd));
   }
-  if (found.versions.missing() != 0) {
-    found.warnings.push_back(
-        fmt::format("{} synchronization operations are missing between those that were recorded: "
-                    "their threads were killed before they could write them",
-                    found.versions.missing()));
-  }
+  warn_of_missing(found.versions.missing(), found.warnings);
   return {};
+}
+
+void warn_of_missing(std::uint64_t versions, std::vector<std::string>& warnings) {
+  if (versions == 0) return;
+  warnings.push_back(
+      fmt::format("{} synchronization operations are missing between those that were recorded: "
+                  "their threads were killed before they could write them",
+                  versions));
 }
 
 }  // namespace syndrome::trace

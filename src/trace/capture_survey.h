@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "event/result.h"
@@ -28,5 +30,11 @@ struct CaptureSurvey {
 /// Both parts of the result are sealed. `done` counts bytes of the file.
 [[nodiscard]] Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& loader,
                             CaptureSurvey& survey, std::atomic<std::uint64_t>& done);
+
+/// The same, of one thread's words, which may be some of them. Nothing is sealed.
+void survey_words(std::span<const std::uint64_t> words, const CaptureMeta& meta,
+                  CaptureSurvey& survey);
+
+void warn_of_missing(std::uint64_t versions, std::vector<std::string>& warnings);
 
 }  // namespace syndrome::trace

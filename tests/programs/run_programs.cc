@@ -14,10 +14,12 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "check/atomic_sets/role.h"
 #include "check/pass.h"
 #include "check/registry.h"
 #include "cli/json_schema.h"
@@ -228,30 +230,53 @@ class Run {
     compare_shared(path, *spec);
   }
 
-  /// The same recording, with and without what has no conflicts (trace/capture_shared.h). Not of
-  /// the few that are large: looking for atomic sets in them would take half of all these tests.
+  /// The same recording, with and without what has no conflicts (trace/capture_shared.h), left out
+  /// event by event and before it is read; and for atomic sets alone, what is in nobody's way. Not
+  /// of the few that are large: looking for atomic sets in them would take half of all these tests.
   void compare_shared(const std::string& path, const spec::Spec& spec) {
     constexpr std::uintmax_t kLarge = std::uintmax_t{1} << 19;
     if (fs::file_size(path) > kLarge) return;
-    std::vector<std::string> verdicts;
-    for (const bool only_shared : {false, true}) {
-      std::vector<std::unique_ptr<check::Check>> checks;
-      const auto wanted = check::parse_checks("atomicity,races,atomic-sets");
-      for (const check::Registration* entry : *wanted) checks.push_back(entry->make({}));
-      check::PassOptions pass;
-      pass.spec = &spec;
-      const Result<check::PassResult> result =
-          check::run_pass([&] { return trace::read_capture(path, {1}, only_shared); },
-                          trace::Format::kSyn, checks, pass);
-      if (!result) return fail(result.error().message);
-      std::string& all = verdicts.emplace_back();
-      for (const check::CheckResult& each : result->results) {
-        all += fmt::format("{} {}, ", each.check, check::name_of(each.verdict));
-      }
+    trace::CaptureSelection selection;
+    selection.every_function = spec.blocks.atomic || !spec.blocks.deterministic.empty();
+    const std::string all = verdicts_of(path, "atomicity,races,atomic-sets", &spec, selection);
+    selection.only_shared = true;
+    for (const bool reduce : {false, true}) {
+      selection.reduce = reduce;
+      const std::string some = verdicts_of(path, "atomicity,races,atomic-sets", &spec, selection);
+      if (all != some) fail(fmt::format("is {}but {}without what has no conflicts", all, some));
     }
-    if (verdicts[0] != verdicts[1]) {
-      fail(fmt::format("is {}but {}without what has no conflicts", verdicts[0], verdicts[1]));
+    const std::string sets = verdicts_of(path, "atomic-sets", nullptr, selection, true);
+    selection.role = check::atomic_sets::role_of;
+    const std::string left = verdicts_of(path, "atomic-sets", nullptr, selection, true);
+    if (sets != left) {
+      fail(fmt::format("has {}but {}without calls in nobody's way", sets, left));
     }
+  }
+  /// With what is found where, if it is wanted.
+  std::string verdicts_of(const std::string& path, const std::string& names, const spec::Spec* spec,
+                          const trace::CaptureSelection& selection, bool with_places = false) {
+    std::vector<std::unique_ptr<check::Check>> checks;
+    const auto wanted = check::parse_checks(names);
+    for (const check::Registration* entry : *wanted) checks.push_back(entry->make({}));
+    check::PassOptions pass;
+    pass.spec = spec;
+    std::shared_ptr<const trace::CaptureReduced> reduced;
+    const Result<check::PassResult> result =
+        check::run_pass([&] { return trace::read_capture(path, {1}, selection, reduced); },
+                        trace::Format::kSyn, checks, pass);
+    if (!result) {
+      fail(result.error().message);
+      return {};
+    }
+    std::string all;
+    std::set<std::string> places;
+    for (const check::CheckResult& each : result->results) {
+      all += fmt::format("{} {}, ", each.check, check::name_of(each.verdict));
+      for (const check::Finding& finding : each.findings) places.insert(finding.set);
+    }
+    if (!with_places) return all;
+    for (const std::string& place : places) all += place + ", ";
+    return all;
   }
 
   // The place of an event, or of a call that led to it: an access may be in a library's header.

@@ -1,0 +1,562 @@
+#include "trace/capture_sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "trace/capture_order.h"
+#include "trace/capture_versions.h"
+#include "trace/granule_table.h"
+
+namespace syndrome::trace {
+namespace {
+
+/// From this word on, the thread's words are at this step of the order.
+struct Start {
+  std::uint32_t at = 0;
+  std::uint64_t step = 0;
+};
+
+/// How far a thread has come, and what was found out about it.
+struct Stream {
+  const SweepThread* thread = nullptr;
+  std::size_t next = 0;  // item
+  std::uint64_t time = 0;
+  std::uint32_t first_call = 0;  // the number of its first call among all
+  std::uint32_t call = 0;        // 1 + the number of the one that is open, 0: none
+  std::uint32_t resume_at = 0;   // word
+  std::vector<Start> starts;
+  std::vector<std::uint32_t> met;     // open calls that the open one has come behind
+  std::vector<std::uint32_t> marked;  // records outside of calls, and
+  std::vector<std::uint32_t> names;   // those that access something for the first time
+};
+
+/// A call that has come to its first access.
+struct Call {
+  std::uint32_t thread = 0;
+  std::uint32_t begin = 0;    // ticks
+  std::uint32_t end = 0;      // 0: it is open, or has not begun
+  std::uint64_t last_in = 0;  // the last access that comes behind one that it conflicts with
+  bool marked = false;
+};
+
+/// Who has accessed a granule, or a container's bytes: each open call, and of those that are over
+/// the two of different threads that were the last to end, which is enough to know whether one of
+/// another thread overlaps with an open call.
+class Accessed {
+ public:
+  /// Each call has a number, from 1.
+  static constexpr std::uint32_t kMostCalls = 1u << 29;
+
+  struct Ended {
+    std::uint32_t tick = 0;
+    std::uint32_t thread = 0;
+  };
+  struct Node {
+    static constexpr std::size_t kEntries = 4;
+    std::uint32_t entries[kEntries] = {};  // call << 2, SweepItem::kRead and kWrite; 0: none
+    std::uint32_t next = 0;
+    std::uint32_t named = 0;  // bytes
+    std::array<Ended, 2> read{};
+    std::array<Ended, 2> written{};
+  };
+
+  /// False: there is no room.
+  [[nodiscard]] bool find(std::uint64_t key, std::uint32_t& node) {
+    std::uint32_t* const at = table_.make(key);
+    if (at == nullptr) return false;
+    if (*at == 0) {
+      *at = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.emplace_back();
+    }
+    node = *at;
+    return true;
+  }
+  [[nodiscard]] Node* known(std::uint64_t key) {
+    const std::uint32_t* const at = table_.find(key);
+    return at == nullptr || *at == 0 ? nullptr : &nodes_[*at];
+  }
+  [[nodiscard]] Node& node(std::uint32_t number) { return nodes_[number]; }
+
+  /// An access of the call (0: outside of calls), which is one of the thread. on_conflict(other)
+  /// for each open call of another thread that it conflicts with. Whether it conflicts with a call
+  /// that is over and ended later than `begin`.
+  template <class OnConflict>
+  [[nodiscard]] bool access(std::uint32_t number, std::uint32_t call, std::uint32_t kinds,
+                            std::uint32_t thread, std::uint32_t begin,
+                            const std::vector<Call>& calls, const OnConflict& on_conflict) {
+    std::uint32_t* room = nullptr;
+    std::uint32_t last = number;
+    bool found = call == 0;
+    Node& node = nodes_[number];
+    for (std::uint32_t at = number; at != 0; at = nodes_[at].next) {
+      last = at;
+      for (std::uint32_t& entry : nodes_[at].entries) {
+        const std::uint32_t other = entry >> 2;
+        if (entry != 0 && other == call) {
+          entry |= kinds;
+          found = true;
+          continue;
+        }
+        if (entry != 0 && calls[other].end != 0) {
+          end(node, entry, {calls[other].end, calls[other].thread});
+          entry = 0;
+        }
+        if (entry == 0) {
+          if (room == nullptr) room = &entry;
+        } else if (((entry | kinds) & SweepItem::kWrite) != 0) {
+          on_conflict(other);
+        }
+      }
+    }
+    const auto overlaps = [&](const std::array<Ended, 2>& those) {
+      const Ended& ended = those[0].thread != thread ? those[0] : those[1];
+      return ended.tick > begin;
+    };
+    const bool conflicts =
+        overlaps(node.written) || ((kinds & SweepItem::kWrite) != 0 && overlaps(node.read));
+    if (found) return conflicts;
+    if (room == nullptr) {
+      const auto fresh = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.emplace_back();
+      nodes_[last].next = fresh;
+      room = &nodes_[fresh].entries[0];
+    }
+    *room = (call << 2) | kinds;
+    return conflicts;
+  }
+  static void end(Node& node, std::uint32_t kinds, Ended ended) {
+    const auto add = [&](std::array<Ended, 2>& those) {
+      if (those[0].tick == 0 || those[0].thread == ended.thread) {
+        if (those[0].tick < ended.tick) those[0] = ended;
+      } else if (those[0].tick < ended.tick) {
+        those[1] = std::exchange(those[0], ended);
+      } else if (those[1].tick < ended.tick) {
+        those[1] = ended;
+      }
+    };
+    if ((kinds & SweepItem::kRead) != 0) add(node.read);
+    if ((kinds & SweepItem::kWrite) != 0) add(node.written);
+  }
+
+ private:
+  GranuleTable<std::uint32_t> table_;
+  std::vector<Node> nodes_ = std::vector<Node>(1);
+};
+
+class Sweep {
+ public:
+  explicit Sweep(std::span<SweepThread> threads) : streams_(threads.size()) {
+    std::uint32_t calls = 1;
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      streams_[i].thread = &threads[i];
+      streams_[i].first_call = calls;
+      const std::size_t more = threads[i].calls.size();
+      if (more >= Accessed::kMostCalls - calls) {
+        full_ = true;
+        return;
+      }
+      calls += static_cast<std::uint32_t>(more);
+    }
+    calls_.resize(calls);
+  }
+
+  [[nodiscard]] bool run() {
+    if (full_) return false;
+    versions_ = std::make_unique<CaptureVersions>();
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      const HugeVector<SweepItem>& items = streams_[i].thread->items;
+      for (std::size_t k = 0; k < items.size(); ++k) {
+        if (items[k].kind != SweepItem::kSync) continue;
+        ++k;
+        if (items[k].value != 0) versions_->add(items[k].at, items[k].value);
+      }
+      if (items.empty()) continue;
+      const bool timed = items[0].kind == SweepItem::kTime || items[0].kind == SweepItem::kSync;
+      streams_[i].time = timed ? items[0].value : 0;
+      order_.ready(i, streams_[i].time);
+    }
+    versions_->seal(true);
+    for (;;) {
+      const std::optional<std::size_t> number = order_.next();
+      if (number) {
+        go_on(*number);
+      } else if (order_.anyone_waits()) {
+        order_.release_first(*versions_);
+      } else {
+        mark();
+        return !full_;
+      }
+    }
+  }
+
+  [[nodiscard]] const Stream& stream(std::size_t i) const { return streams_[i]; }
+  /// Anything at all.
+  [[nodiscard]] bool any_marked() const { return any_marked_; }
+  [[nodiscard]] bool is_marked(const Stream& stream, std::size_t call) const {
+    return calls_[stream.first_call + call].marked;
+  }
+
+ private:
+  /// A call had made an access and was open when the other one made one that conflicts with it.
+  struct Pair {
+    std::uint64_t at;
+    std::uint32_t open;
+    std::uint32_t other;
+  };
+  /// The same, when the other one was outside of calls.
+  struct AlonePair {
+    std::uint64_t at;
+    std::uint32_t open;
+    std::uint32_t thread;
+    std::uint32_t record;
+  };
+  static constexpr std::size_t kMostPairs = std::size_t{1} << 26;
+  static constexpr std::uint32_t kMostTicks = UINT32_MAX - (1u << 20);
+
+  /// As CaptureSource::run().
+  void go_on(std::size_t number) {
+    Stream& stream = streams_[number];
+    const HugeVector<SweepItem>& items = stream.thread->items;
+    stream.starts.push_back({stream.resume_at, ++step_});
+    while (stream.next < items.size()) {
+      const SweepItem& item = items[stream.next];
+      switch (item.kind) {
+        case SweepItem::kAccess: access(number, item); break;
+        case SweepItem::kTime:
+          stream.time = item.value;
+          if (item.value > order_.limit()) {
+            ++stream.next;
+            stream.resume_at = item.at;
+            order_.ready(number, stream.time);
+            return;
+          }
+          break;
+        case SweepItem::kSync:
+          if (!sync(number, stream, item, items[stream.next + 1])) return;
+          ++stream.next;
+          break;
+        case SweepItem::kCallBegin:
+          stream.call = stream.first_call + static_cast<std::uint32_t>(item.value);
+          calls_[stream.call] = {static_cast<std::uint32_t>(number), ++tick_};
+          stream.met.clear();
+          break;
+        case SweepItem::kCallEnd:
+          calls_[stream.call].end = ++tick_;
+          stream.call = 0;
+          break;
+        case SweepItem::kRenew:
+          renew(item.value, items[stream.next + 1].value);
+          ++stream.next;
+          break;
+      }
+      ++stream.next;
+    }
+  }
+
+  /// False: it has to wait.
+  bool sync(std::size_t number, Stream& stream, const SweepItem& item, const SweepItem& what) {
+    const std::size_t shard = what.at;
+    if (item.value > order_.limit()) {
+      stream.time = item.value;
+      stream.resume_at = item.at;
+      order_.ready(number, stream.time);
+      return false;
+    }
+    if (what.value > versions_->awaited(shard)) {
+      stream.time = item.value;
+      stream.resume_at = item.at;
+      order_.wait(number, stream.time, shard, what.value);
+      return false;
+    }
+    if (what.value != 0 && what.value == versions_->awaited(shard)) {
+      order_.advance(*versions_, shard, what.value);
+    }
+    return true;
+  }
+
+  void access(std::size_t number, const SweepItem& item) {
+    Stream& stream = streams_[number];
+    std::uint32_t node = 0;
+    if (!granules_.find(item.value, node)) {
+      full_ = true;
+      return;
+    }
+    if ((item.bytes & ~granules_.node(node).named) != 0) {
+      granules_.node(node).named |= item.bytes;
+      if (stream.names.empty() || stream.names.back() != item.at) stream.names.push_back(item.at);
+    }
+    if ((item.access & SweepItem::kNamesOnly) != 0) return;
+    ++now_;
+    access(number, item, granules_, node);
+    if ((item.access & SweepItem::kOfContainer) == 0) return;
+    constexpr std::uint64_t kLargest = 80;  // std::deque
+    constexpr unsigned kBlock = 7;
+    const std::uint64_t address = item.value << 3;
+    for (std::uint64_t block = (address - std::min(address, kLargest)) >> kBlock;
+         block <= (address + kLargest) >> kBlock; ++block) {
+      if (!containers_.find(block, node)) full_ = true;
+      if (!full_) access(number, item, containers_, node);
+    }
+  }
+  void access(std::size_t number, const SweepItem& item, Accessed& accessed, std::uint32_t node) {
+    Stream& stream = streams_[number];
+    constexpr std::uint32_t kBoth = SweepItem::kRead | SweepItem::kWrite;
+    const auto thread = static_cast<std::uint32_t>(number);
+    const std::uint32_t call = stream.call;
+    bool behind = false;
+    const auto meet = [&](std::uint32_t other) {
+      behind = true;
+      if (call == 0) {
+        alone_.push_back({now_, other, thread, item.at});
+      } else if (std::ranges::find(stream.met, other) == stream.met.end()) {
+        stream.met.push_back(other);
+        pairs_.push_back({now_, other, call});
+      }
+    };
+    behind |= accessed.access(node, call, item.access & kBoth, thread,
+                              call == 0 ? tick_ : calls_[call].begin, calls_, meet);
+    if (call == 0) {
+      Accessed::end(accessed.node(node), item.access, {++tick_, thread});
+    } else if (behind) {
+      calls_[call].last_in = now_;
+    }
+    full_ |= pairs_.size() + alone_.size() > kMostPairs || tick_ > kMostTicks;
+  }
+
+  /// Those of a pair, if the one that was open then has come behind another one later.
+  void mark() {
+    for (const Pair& pair : pairs_) {
+      if (calls_[pair.open].last_in <= pair.at) continue;
+      calls_[pair.open].marked = calls_[pair.other].marked = any_marked_ = true;
+    }
+    for (const AlonePair& pair : alone_) {
+      if (calls_[pair.open].last_in <= pair.at) continue;
+      calls_[pair.open].marked = any_marked_ = true;
+      std::vector<std::uint32_t>& marked = streams_[pair.thread].marked;
+      if (marked.empty() || marked.back() != pair.record) marked.push_back(pair.record);
+    }
+  }
+
+  /// They are other variables from here on. Who has accessed them counts as before: that is safe.
+  void renew(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t last = (address + bytes - 1) >> 3;
+    for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
+      if (Accessed::Node* const node = granules_.known(granule)) node->named = 0;
+    }
+  }
+
+  std::vector<Stream> streams_;
+  std::vector<Call> calls_;  // by number
+  Accessed granules_;
+  Accessed containers_;
+  std::unique_ptr<CaptureVersions> versions_;
+  CaptureOrder<CaptureVersions> order_;
+  std::uint64_t step_ = 0;
+  std::uint64_t now_ = 0;   // counts accesses
+  std::uint32_t tick_ = 0;  // counts calls that begin and end, and accesses outside of calls
+  std::vector<Pair> pairs_;
+  std::vector<AlonePair> alone_;
+  bool any_marked_ = false;
+  bool full_ = false;
+};
+
+/// What stays of a thread's words.
+class Writer {
+ public:
+  Writer(const Sweep& sweep, const Stream& stream) : sweep_(&sweep), stream_(&stream) {}
+
+  [[nodiscard]] HugeVector<wire::Word> write() {
+    const std::vector<SweepCall>& calls = stream_->thread->calls;
+    if (stream_->starts.empty()) return {};
+    stamp();
+    for (std::size_t call = 0; at_ < words().size();) {
+      while (call < calls.size() && calls[call].end <= at_) ++call;
+      const bool inside = call < calls.size() && calls[call].begin <= at_;
+      if (inside && !calls[call].stays && !sweep_->is_marked(*stream_, call)) {
+        leave_out(calls[call].end);
+        continue;
+      }
+      const std::size_t end = at_ + length();
+      pass(inside);
+      at_ = static_cast<std::uint32_t>(end);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const HugeVector<wire::Word>& words() const { return stream_->thread->words; }
+  [[nodiscard]] std::size_t length() const {
+    const wire::Word word = words()[at_];
+    if (!wire::is_control(word)) return 1;
+    switch (wire::kind_of(word)) {
+      case wire::Control::kSync: return 1 + wire::operands_of(word);
+      case wire::Control::kRange:
+      case wire::Control::kLocals: return 3;
+      case wire::Control::kRun: return wire::run_words(wire::top_of(word) & 0xf);
+      default: return 1;
+    }
+  }
+  /// Whether one of these, which are in order, is this record.
+  [[nodiscard]] static bool next_is(const std::vector<std::uint32_t>& those, std::size_t& next,
+                                    std::uint32_t at) {
+    while (next < those.size() && those[next] < at) ++next;
+    return next < those.size() && those[next] == at;
+  }
+
+  /// A record that is not in a call that is left out.
+  void pass(bool inside) {
+    using wire::Control;
+    const wire::Word word = words()[at_];
+    const Control kind = wire::kind_of(word);
+    if (wire::is_control(word) && kind == Control::kTime) return;
+    if (wire::is_control(word) && (kind == Control::kWide || kind == Control::kLeaf)) {
+      // Goes with the access behind it, whose record may begin here.
+      if (kind == Control::kWide) record_at_ = at_;
+      held_.push_back(word);
+      return;
+    }
+    const bool access = !wire::is_control(word) || kind == Control::kRun || kind == Control::kRange;
+    if (access) {
+      const std::uint32_t at = record_at_ != kNone ? record_at_ : at_;
+      record_at_ = kNone;
+      if (!inside && !is_wanted(at)) {
+        held_.clear();
+        return;
+      }
+    }
+    stamp();
+    out_.insert(out_.end(), held_.begin(), held_.end());
+    held_.clear();
+    put();
+  }
+  [[nodiscard]] bool is_wanted(std::uint32_t at) {
+    return next_is(stream_->marked, next_marked_, at) || is_name(at);
+  }
+  [[nodiscard]] bool is_name(std::uint32_t at) {
+    return sweep_->any_marked() && next_is(stream_->names, next_name_, at);
+  }
+
+  void put() {
+    const std::size_t from = out_.size();
+    out_.insert(out_.end(), words().begin() + at_,
+                words().begin() + at_ + static_cast<std::ptrdiff_t>(length()));
+    if (!wire::is_control(out_[from]) || wire::kind_of(out_[from]) != wire::Control::kSync) return;
+    out_[from + 2] = wire::operand(0);  // its version …
+    out_[from + 3] = wire::operand(stamped_);
+  }
+  /// The step of the record, if it is another one than that before.
+  void stamp() {
+    const std::vector<Start>& starts = stream_->starts;
+    while (next_start_ < starts.size() && starts[next_start_].at <= at_) {
+      step_ = starts[next_start_++].step;
+    }
+    if (stamped_ == step_) return;
+    stamped_ = step_;
+    out_.push_back(wire::time(step_));
+  }
+
+  /// A call, but for what has to do with memory, and for names.
+  void leave_out(std::uint32_t end) {
+    const std::vector<std::uint32_t>& renewals = stream_->thread->renewals;
+    while (next_renewal_ < renewals.size() && renewals[next_renewal_] < at_) ++next_renewal_;
+    const bool any = next_renewal_ < renewals.size() && renewals[next_renewal_] < end;
+    bool names = false;
+    if (sweep_->any_marked()) {
+      (void)is_name(at_);
+      names = next_name_ < stream_->names.size() && stream_->names[next_name_] < end;
+    }
+    if (any || names) {
+      for (; at_ < end; at_ += static_cast<std::uint32_t>(length())) leave_out_record();
+      while (!open_.empty()) close();
+      held_.clear();
+      record_at_ = kNone;
+    }
+    at_ = end;
+  }
+  struct Open {
+    wire::Word word;
+    bool told;
+  };
+  void leave_out_record() {
+    using wire::Control;
+    const wire::Word word = words()[at_];
+    const Control kind = wire::kind_of(word);
+    if (wire::is_control(word)) {
+      switch (kind) {
+        case Control::kEnter: open_.push_back({word, false}); return;
+        case Control::kExit:
+          while (!open_.empty()) {
+            const bool is_it = wire::payload_of(open_.back().word) == wire::payload_of(word);
+            close();
+            if (is_it) return;
+          }
+          return;
+        case Control::kLeaf: held_.push_back(word); return;
+        case Control::kWide:
+          held_.push_back(word);
+          record_at_ = at_;
+          return;
+        case Control::kSync:
+        case Control::kLocals:
+          if (!next_is(stream_->thread->renewals, next_renewal_, at_)) return;
+          stamp();
+          put();
+          return;
+        case Control::kRun:
+        case Control::kRange: break;
+        default: return;
+      }
+    }
+    const std::uint32_t at = record_at_ != kNone ? record_at_ : at_;
+    record_at_ = kNone;
+    if (is_name(at)) {
+      stamp();
+      for (Open& frame : open_) {
+        if (!frame.told) out_.push_back(frame.word);
+        frame.told = true;
+      }
+      out_.insert(out_.end(), held_.begin(), held_.end());
+      put();
+    }
+    held_.clear();
+  }
+  void close() {
+    if (open_.back().told) {
+      out_.push_back(wire::control(wire::Control::kExit, wire::payload_of(open_.back().word), 0));
+    }
+    open_.pop_back();
+  }
+
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  const Sweep* sweep_;
+  const Stream* stream_;
+  std::uint32_t at_ = 0;
+  std::uint32_t record_at_ = kNone;  // of the access that comes next, if it begins before
+  std::vector<wire::Word> held_;
+  std::vector<Open> open_;
+  std::size_t next_start_ = 0;
+  std::size_t next_marked_ = 0;
+  std::size_t next_name_ = 0;
+  std::size_t next_renewal_ = 0;
+  std::uint64_t step_ = 0;
+  std::uint64_t stamped_ = 0;
+  HugeVector<wire::Word> out_;
+};
+
+}  // namespace
+
+bool sweep(std::span<SweepThread> threads) {
+  Sweep sweep(threads);
+  if (!sweep.run()) return false;
+  std::vector<HugeVector<wire::Word>> left;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    left.push_back(Writer(sweep, sweep.stream(i)).write());
+  }
+  for (std::size_t i = 0; i < threads.size(); ++i) threads[i].words = std::move(left[i]);
+  return true;
+}
+
+}  // namespace syndrome::trace

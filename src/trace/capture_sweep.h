@@ -1,0 +1,73 @@
+// Which calls of a recording (capture_reducer.h) can have a part in a violation of atomic sets.
+//
+// Each of the 14 patterns has two units of different threads and two conflicts between them, one in
+// each direction. Take the one whose later access comes last. So its unit, and with it its call, is
+// still open when the other conflict's later access is made, has made the earlier access of that
+// one, and will come behind an access of a call that overlaps with it. The sweep goes through what
+// capture_reduce.h has kept in the order in which the recording is read, knows what each open call
+// has accessed, and marks both calls of such a conflict, if the one that was open has come behind
+// anybody later. An access outside of calls is a unit by itself, and marked the same way. What is
+// not marked is left out, and no finding with it, nor does another one appear: units are as they
+// were.
+//
+// A container of the library is one location: bytes near each other that may be parts of one count
+// as one.
+//
+// What belongs together is decided by the names of all locations that have been accessed, also by
+// calls that are left out. So when anything is marked at all, the first access to each byte of each
+// object stays, with the functions around it.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "event/wire.h"
+#include "trace/huge_allocator.h"
+
+namespace syndrome::trace {
+
+/// What the sweep has to know of a thread's words, in their order.
+struct SweepItem {
+  enum Kind : std::uint8_t {
+    kAccess,     // value: granule
+    kTime,       // value: time; `at` is that of the word behind
+    kSync,       // value: time, and in the next item: value: version, at: shard
+    kCallBegin,  // value: which call of the thread: with its first access
+    kCallEnd,
+    kRenew,  // value: address, and in the next item: value: bytes
+  };
+  static constexpr std::uint8_t kRead = 1;
+  static constexpr std::uint8_t kWrite = 2;
+  static constexpr std::uint8_t kOfContainer = 4;
+  static constexpr std::uint8_t kNamesOnly = 8;  // it has no conflicts
+
+  std::uint64_t value = 0;
+  std::uint32_t at = 0;  // its record's place in the words
+  Kind kind = kAccess;
+  std::uint8_t access = 0;
+  std::uint8_t bytes = 0;  // of the granule, a bit for each
+};
+static_assert(sizeof(SweepItem) == 16);
+
+/// A call with something in it: words[begin, end).
+struct SweepCall {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  bool stays = false;  // it has what cannot be left out: a fork, a lock that it does not give back
+};
+
+struct SweepThread {
+  HugeVector<wire::Word> words;
+  HugeVector<SweepItem> items;
+  std::vector<SweepCall> calls;
+  std::vector<std::uint32_t> renewals;  // records of memory in calls
+};
+
+/// Leaves in each thread's words what can matter, with times that make the order that the recording
+/// is read in, and without versions. False: there are too many calls.
+[[nodiscard]] bool sweep(std::span<SweepThread> threads);
+
+}  // namespace syndrome::trace
