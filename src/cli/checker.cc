@@ -299,6 +299,9 @@ trace::CaptureSelection Checker::what_matters() const {
                         });
   if (!checks_.empty() && checks_only(kSets) && !declares && !spec.units_span_threads) {
     selection.role = check::atomic_sets::role_of;
+    const spec::DefaultSets otherwise =
+        default_sets_.value_or(spec.default_sets.value_or(spec::DefaultSets::kClass));
+    selection.atomics = otherwise != spec::DefaultSets::kClass || !spec.atomic_sets.empty();
   }
   return selection;
 }

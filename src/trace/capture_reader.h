@@ -51,6 +51,7 @@ struct CaptureSelection {
   /// When set, nothing but atomic sets is looked for: only what is in calls that are in each
   /// other's way (trace/capture_sweep.h).
   FindUnitRole role;
+  bool atomics = true;  // in those, atomic accesses count as others do
 };
 
 class CaptureReduced;

@@ -194,6 +194,7 @@ class CaptureReducer {
       workers_.emplace_back(std::move(*loader));
     }
     by_calls_ &= index_->threads[0].number == 0;
+    atomics_ = selection_->atomics || !meta.set_members.empty();
     // The first thread last: whether it was alone, the others say.
     const auto touch = [&](Worker& worker, std::size_t i) {
       Alone* const alone = by_calls_ && i == 0 ? &alone_ : nullptr;
@@ -218,7 +219,8 @@ class CaptureReducer {
       threads_[i].words.reserve(std::min(count, kMostReserved));
       if (by_calls_) threads_[i].items.reserve(std::min(count, kMostReserved));
       ThreadReducer reducer(tables_, result.shared_, threads_[i], number_of(i) == 0,
-                            {by_calls_, selection_->every_function}, i == 0 ? &alone : nullptr);
+                            {by_calls_, selection_->every_function, atomics_},
+                            i == 0 ? &alone : nullptr);
       return feed(worker, i, reducer) && reducer.done();
     };
     if (!each(0, reduce)) return false;
@@ -294,6 +296,7 @@ class CaptureReducer {
   const CaptureSelection* selection_;
   ScanTables tables_;
   bool by_calls_;
+  bool atomics_ = true;
   std::size_t jobs_ = 1;
   std::vector<Worker> workers_;
   std::vector<SweepThread> threads_;

@@ -65,6 +65,7 @@ class ThreadReducer : public WordScan<ThreadReducer> {
   struct Options {
     bool by_calls = false;  // make what sweep() needs
     bool every_function = false;
+    bool atomics = false;  // atomic accesses count
   };
   ThreadReducer(const ScanTables& tables, const CaptureShared& shared, SweepThread& out,
                 bool first_thread, Options options, Alone* alone)
@@ -160,7 +161,8 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     const std::uint64_t last = (address + bytes - 1) >> 3;
     for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
       Item item{granule, at, Item::kAccess, kinds, mask_of(granule, address, bytes)};
-      if (alone || !shared_->has_conflicts_together(granule << 3)) {
+      if (alone || (kinds & Item::kNamesOnly) != 0 ||
+          !shared_->has_conflicts_together(granule << 3)) {
         if (!shared_->has_conflicts(granule << 3) || has_seen(granule, item.bytes)) continue;
         Seen& seen = seen_[granule % seen_.size()];
         if (seen.granule != granule) seen = {granule, 0};
@@ -169,7 +171,8 @@ class ThreadReducer : public WordScan<ThreadReducer> {
       } else if (call_ != kNoCall) {
         if (!active_) {
           active_ = true;
-          out_->items.push_back({out_->calls.size() - 1, at, Item::kCallBegin});
+          out_->items.push_back({out_->parts.size(), at, Item::kPartBegin});
+          out_->parts.push_back(static_cast<std::uint32_t>(out_->calls.size() - 1));
         }
         // Nobody else comes in between before the next time or synchronization.
         Recent& recent = recent_[granule % recent_.size()];
@@ -215,9 +218,15 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     if (is_atomic(sync)) {
       const std::uint8_t kinds =
           sync.kind == wire::Sync::kAtomicLoad ? Item::kRead : Item::kRead | Item::kWrite;
-      add_items(sync.object(), sync.operand() & 0xff, kinds, at);
+      add_items(sync.object(), sync.operand() & 0xff,
+                options_.atomics ? kinds : kinds | Item::kNamesOnly, at);
     }
-    if (call_ != kNoCall) watch(sync);
+    if (call_ == kNoCall) return;
+    watch(sync);
+    if (sync.kind == wire::Sync::kCondWait && is_by_default()) {
+      end_part();
+      ++segment_;
+    }
   }
   void add_sync(const ScanSync& sync, std::uint32_t at) {
     ++segment_;
@@ -387,8 +396,18 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     SweepCall& call = out_->calls.back();
     call.end = place();
     call.stays = stays_ || !held_.empty();
-    if (active_) out_->items.push_back({out_->calls.size() - 1, call.end, Item::kCallEnd});
+    end_part();
+  }
+  void end_part() {
+    if (active_) out_->items.push_back({0, place(), Item::kPartEnd});
     active_ = false;
+  }
+  /// Whether there is neither a block nor a declared unit in the call: they go on at a wait.
+  [[nodiscard]] bool is_by_default() {
+    for (std::size_t i = call_; i < frames().size(); ++i) {
+      if (frames()[i].word == 0 || frames()[i].role == FunctionRole::kDeclared) return false;
+    }
+    return true;
   }
   void tell_frames() {
     put_time();

@@ -28,12 +28,13 @@ struct Stream {
   std::uint32_t call = 0;        // 1 + the number of the one that is open, 0: none
   std::uint32_t resume_at = 0;   // word
   std::vector<Start> starts;
-  std::vector<std::uint32_t> met;     // open calls that the open one has come behind
+  std::vector<std::uint32_t> met;  // open calls that the open one has come behind
+  std::vector<bool> marked_calls;
   std::vector<std::uint32_t> marked;  // records outside of calls, and
   std::vector<std::uint32_t> names;   // those that access something for the first time
 };
 
-/// A call that has come to its first access.
+/// A part of a call that has come to its first access. Below it goes for the call.
 struct Call {
   std::uint32_t thread = 0;
   std::uint32_t begin = 0;    // ticks
@@ -153,7 +154,7 @@ class Sweep {
     for (std::size_t i = 0; i < threads.size(); ++i) {
       streams_[i].thread = &threads[i];
       streams_[i].first_call = calls;
-      const std::size_t more = threads[i].calls.size();
+      const std::size_t more = threads[i].parts.size();
       if (more >= Accessed::kMostCalls - calls) {
         full_ = true;
         return;
@@ -195,9 +196,6 @@ class Sweep {
   [[nodiscard]] const Stream& stream(std::size_t i) const { return streams_[i]; }
   /// Anything at all.
   [[nodiscard]] bool any_marked() const { return any_marked_; }
-  [[nodiscard]] bool is_marked(const Stream& stream, std::size_t call) const {
-    return calls_[stream.first_call + call].marked;
-  }
 
  private:
   /// A call had made an access and was open when the other one made one that conflicts with it.
@@ -238,12 +236,12 @@ class Sweep {
           if (!sync(number, stream, item, items[stream.next + 1])) return;
           ++stream.next;
           break;
-        case SweepItem::kCallBegin:
+        case SweepItem::kPartBegin:
           stream.call = stream.first_call + static_cast<std::uint32_t>(item.value);
           calls_[stream.call] = {static_cast<std::uint32_t>(number), ++tick_};
           stream.met.clear();
           break;
-        case SweepItem::kCallEnd:
+        case SweepItem::kPartEnd:
           calls_[stream.call].end = ++tick_;
           stream.call = 0;
           break;
@@ -338,6 +336,13 @@ class Sweep {
       std::vector<std::uint32_t>& marked = streams_[pair.thread].marked;
       if (marked.empty() || marked.back() != pair.record) marked.push_back(pair.record);
     }
+    for (Stream& stream : streams_) {
+      stream.marked_calls.resize(stream.thread->calls.size());
+      const std::vector<std::uint32_t>& parts = stream.thread->parts;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (calls_[stream.first_call + i].marked) stream.marked_calls[parts[i]] = true;
+      }
+    }
   }
 
   /// They are other variables from here on. Who has accessed them counts as before: that is safe.
@@ -375,7 +380,7 @@ class Writer {
     for (std::size_t call = 0; at_ < words().size();) {
       while (call < calls.size() && calls[call].end <= at_) ++call;
       const bool inside = call < calls.size() && calls[call].begin <= at_;
-      if (inside && !calls[call].stays && !sweep_->is_marked(*stream_, call)) {
+      if (inside && !calls[call].stays && !stream_->marked_calls[call]) {
         leave_out(calls[call].end);
         continue;
       }
@@ -501,10 +506,12 @@ class Writer {
           return;
         case Control::kSync:
         case Control::kLocals:
-          if (!next_is(stream_->thread->renewals, next_renewal_, at_)) return;
-          stamp();
-          put();
-          return;
+          if (next_is(stream_->thread->renewals, next_renewal_, at_)) {
+            stamp();
+            put();
+            return;
+          }
+          break;  // an atomic, maybe
         case Control::kRun:
         case Control::kRange: break;
         default: return;

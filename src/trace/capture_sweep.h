@@ -35,8 +35,8 @@ struct SweepItem {
     kAccess,     // value: granule
     kTime,       // value: time; `at` is that of the word behind
     kSync,       // value: time, and in the next item: value: version, at: shard
-    kCallBegin,  // value: which call of the thread: with its first access
-    kCallEnd,
+    kPartBegin,  // value: which part of a call of the thread: with its first access
+    kPartEnd,
     kRenew,  // value: address, and in the next item: value: bytes
   };
   static constexpr std::uint8_t kRead = 1;
@@ -59,10 +59,13 @@ struct SweepCall {
   bool stays = false;  // it has what cannot be left out: a fork, a lock that it does not give back
 };
 
+/// Units that are one by default end at a wait for a condition: so a call has parts, each of which
+/// counts by itself. They are left out together.
 struct SweepThread {
   HugeVector<wire::Word> words;
   HugeVector<SweepItem> items;
   std::vector<SweepCall> calls;
+  std::vector<std::uint32_t> parts;     // of each, its call
   std::vector<std::uint32_t> renewals;  // records of memory in calls
 };
 

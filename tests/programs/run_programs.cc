@@ -247,6 +247,7 @@ class Run {
     }
     const std::string sets = verdicts_of(path, "atomic-sets", nullptr, selection, true);
     selection.role = check::atomic_sets::role_of;
+    selection.atomics = false;
     const std::string left = verdicts_of(path, "atomic-sets", nullptr, selection, true);
     if (sets != left) {
       fail(fmt::format("has {}but {}without calls in nobody's way", sets, left));

@@ -98,15 +98,19 @@ class RandomProgram {
         unit_.site(kind, field.bytes, field.name, field.offset);
       }
     }
+    for (const Field& field : kFields) {
+      unit_.site(unit::SiteKind::kAtomic, field.bytes, field.name, field.offset);
+    }
   }
   [[nodiscard]] static std::uint32_t site_of(std::size_t field, std::size_t kind) {
     return static_cast<std::uint32_t>(2 + 3 * field + kind);
   }
 
-  void sync(std::size_t t, Sync kind, std::uint64_t object, std::uint64_t operand = 0) {
+  void sync(std::size_t t, Sync kind, std::uint64_t object, std::uint64_t operand = 0,
+            std::uint32_t site = 1) {
     // Times and versions may differ a little, as they do.
     const std::uint64_t time = now_ - (now_ > 20 && below(8) == 0 ? below(6) : 0);
-    threads_[t].words.sync(time, kind, object, versions_.take(kind, object), operand, call_);
+    threads_[t].words.sync(time, kind, object, versions_.take(kind, object), operand, site);
   }
   void enter(std::size_t t, std::size_t function) {
     threads_[t].words.enter(now_, unit_.address(function), threads_[t].stack.empty() ? 0 : call_);
@@ -160,13 +164,19 @@ class RandomProgram {
     sync(t, Sync::kRelease, held.back());
     held.pop_back();
   }
+  void atomic(std::size_t t) {
+    const std::size_t field = below(kFields.size());
+    const auto site = static_cast<std::uint32_t>(2 + 3 * kFields.size() + field);
+    sync(t, Sync::kAtomicRmw, object(t) + static_cast<std::uint64_t>(kFields[field].offset),
+         kFields[field].bytes | (5u << 8), site);
+  }
   void other(std::size_t t) {
     switch (below(6)) {
       case 0: return sync(t, Sync::kCondSignal, kHeap + 0x9000);
       case 1: return sync(t, Sync::kCondWait, kHeap + 0x9000);
       case 2: return sync(t, Sync::kAlloc, object(t), kObject);
       case 3: return sync(t, Sync::kFree, object(t), kObject);
-      case 4: return sync(t, Sync::kAtomicRmw, object(t) + 40, 8 | (5 << 8));
+      case 4: return atomic(t);
       default: threads_[t].words.locals(now_, object(t), kObject); return;
     }
   }
@@ -316,8 +326,11 @@ std::optional<std::string> first_recording_disagreement(
       wrong = "cannot write";
     } else {
       bool reduced = false;
-      const trace::CaptureSelection slow{
-          .only_shared = true, .every_function = false, .reduce = false, .role = {}};
+      const trace::CaptureSelection slow{.only_shared = true,
+                                         .every_function = false,
+                                         .reduce = false,
+                                         .role = {},
+                                         .atomics = true};
       const Found all = read(path, slow, reduced);
       counts.violated += all.violations.empty() ? 0 : 1;
       counts.events += all.events.size();
@@ -326,7 +339,8 @@ std::optional<std::string> first_recording_disagreement(
             .only_shared = true,
             .every_function = false,
             .reduce = true,
-            .role = by_calls ? trace::FindUnitRole(role_of) : trace::FindUnitRole()};
+            .role = by_calls ? trace::FindUnitRole(role_of) : trace::FindUnitRole(),
+            .atomics = seed % 2 == 0};
         const Found some = read(path, fast, reduced);
         counts.left += by_calls ? some.events.size() : 0;
         counts.reduced += by_calls && reduced ? 1 : 0;
