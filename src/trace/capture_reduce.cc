@@ -110,7 +110,7 @@ class Toucher : public WordScan<Toucher> {
     if (sync.version() != 0) {
       worker_->versions.add(wire::shard_of(sync.kind, sync.object()), sync.version());
     }
-    if (is_atomic(sync)) touch(sync.object(), sync.operand() & 0xff, true);
+    if (is_atomic(sync)) shared_->touch_atomic(sync.object(), sync.operand() & 0xff);
   }
   void on_time(wire::Word word) { see(wire::time_of(word)); }
   void on_locals(std::span<const wire::Word>, std::uint64_t, std::uint64_t) {}
@@ -224,7 +224,7 @@ class CaptureReducer {
       return feed(worker, i, reducer) && reducer.done();
     };
     if (!each(0, reduce)) return false;
-    if (by_calls_ && !sweep(threads_)) return false;
+    if (by_calls_ && !sweep(threads_, result.shared_)) return false;
     give(result, meta);
     return true;
   }

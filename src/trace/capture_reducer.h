@@ -115,11 +115,7 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     if (!any) return;
     accessed();
     const std::uint32_t at = keep(record);
-    for (const ScanRun& access : accesses) {
-      access.each([&](std::uint64_t address, std::uint64_t bytes) {
-        add_items(address, bytes, kinds_of(access.site), at);
-      });
-    }
+    for (const ScanRun& access : accesses) add_loop(access, at);
   }
   [[nodiscard]] static std::uint8_t kinds_of(ScanTables::Site site) {
     const bool container = (site.bits & ScanTables::Site::kOfContainer) != 0;
@@ -128,13 +124,6 @@ class ThreadReducer : public WordScan<ThreadReducer> {
                                      (container ? Item::kOfContainer : 0));
   }
 
-  [[nodiscard]] static std::uint8_t mask_of(std::uint64_t granule, std::uint64_t address,
-                                            std::uint64_t bytes) {
-    const std::uint64_t from = granule << 3;
-    const std::uint64_t first = address > from ? address - from : 0;
-    const std::uint64_t end = std::min<std::uint64_t>(address + bytes - from, 8);
-    return static_cast<std::uint8_t>((0xffu << first) & (0xffu >> (8 - end)));
-  }
   /// In what may be a unit and is not alone, all that has conflicts: which object a function
   /// accesses first says whose unit it is.
   [[nodiscard]] bool wanted(std::uint64_t address, std::uint64_t bytes) {
@@ -145,7 +134,7 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
       if (!shared_->has_conflicts(granule << 3)) continue;
       if (!alone && shared_->has_conflicts_together(granule << 3)) return true;
-      if (!has_seen(granule, mask_of(granule, address, bytes))) return true;
+      if (!has_seen(granule, bytes_of_granule(granule, address, bytes))) return true;
     }
     return false;
   }
@@ -155,12 +144,31 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     const Seen& seen = seen_[granule % seen_.size()];
     return seen.granule == granule && (bytes & ~seen.bytes) == 0;
   }
+  void add_loop(const ScanRun& access, std::uint32_t at) {
+    if (!options_.by_calls || access.count == 0) return;
+    if (access.site.bytes() > 255) return fail();
+    const std::uint8_t kinds = kinds_of(access.site);
+    if (!is_alone() && call_ != kNoCall) begin_part(at);
+    const std::uint8_t names = is_alone() ? Item::kNamesOnly : 0;
+    out_->items.push_back(
+        {access.address, at, Item::kLoop, static_cast<std::uint8_t>(kinds | names)});
+    out_->items.push_back({static_cast<std::uint64_t>(access.stride),
+                           static_cast<std::uint32_t>(access.count), Item::kLoop, 0,
+                           static_cast<std::uint8_t>(access.site.bytes())});
+  }
+  /// Of the open call, with its first access.
+  void begin_part(std::uint32_t at) {
+    if (active_) return;
+    active_ = true;
+    out_->items.push_back({out_->parts.size(), at, Item::kPartBegin});
+    out_->parts.push_back(static_cast<std::uint32_t>(out_->calls.size() - 1));
+  }
   void add_items(std::uint64_t address, std::uint64_t bytes, std::uint8_t kinds, std::uint32_t at) {
     if (!options_.by_calls) return;
     const bool alone = is_alone();
     const std::uint64_t last = (address + bytes - 1) >> 3;
     for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
-      Item item{granule, at, Item::kAccess, kinds, mask_of(granule, address, bytes)};
+      Item item{granule, at, Item::kAccess, kinds, bytes_of_granule(granule, address, bytes)};
       if (alone || (kinds & Item::kNamesOnly) != 0 ||
           !shared_->has_conflicts_together(granule << 3)) {
         if (!shared_->has_conflicts(granule << 3) || has_seen(granule, item.bytes)) continue;
@@ -169,11 +177,7 @@ class ThreadReducer : public WordScan<ThreadReducer> {
         seen.bytes |= item.bytes;
         item.access |= Item::kNamesOnly;
       } else if (call_ != kNoCall) {
-        if (!active_) {
-          active_ = true;
-          out_->items.push_back({out_->parts.size(), at, Item::kPartBegin});
-          out_->parts.push_back(static_cast<std::uint32_t>(out_->calls.size() - 1));
-        }
+        begin_part(at);
         // Nobody else comes in between before the next time or synchronization.
         Recent& recent = recent_[granule % recent_.size()];
         if (recent.granule != granule || recent.segment != segment_) recent = {granule, segment_};

@@ -52,6 +52,12 @@ class CaptureShared {
     }
   }
 
+  /// An atomic access. It is told in any case, so others to the same granule are, too: which
+  /// variable it is depends on them.
+  void touch_atomic(std::uint64_t address, std::uint64_t bytes) {
+    touch(kSeveral - 1, address, bytes, true);
+  }
+
   /// Whether the byte's granule has conflicts.
   [[nodiscard]] bool has_conflicts(std::uint64_t address) const { return has(address, 0); }
   /// The same, without accesses that were alone.

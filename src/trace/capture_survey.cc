@@ -44,7 +44,7 @@ struct Surveyor {
       case wire::Sync::kAtomicRmw:
         if ((record.operand & 0xff) != 0 && record.object <= wire::kAddressMask) {
           found.memory.cut(record.object, record.operand & 0xff);
-          touch(record.object, record.operand & 0xff, true);
+          if (found.shared) found.shared->touch_atomic(record.object, record.operand & 0xff);
         }
         break;
       case wire::Sync::kAlloc:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "trace/capture_left.h"
 #include "trace/capture_order.h"
 #include "trace/capture_versions.h"
 #include "trace/granule_table.h"
@@ -13,26 +14,7 @@
 namespace syndrome::trace {
 namespace {
 
-/// From this word on, the thread's words are at this step of the order.
-struct Start {
-  std::uint32_t at = 0;
-  std::uint64_t step = 0;
-};
-
-/// How far a thread has come, and what was found out about it.
-struct Stream {
-  const SweepThread* thread = nullptr;
-  std::size_t next = 0;  // item
-  std::uint64_t time = 0;
-  std::uint32_t first_call = 0;  // the number of its first call among all
-  std::uint32_t call = 0;        // 1 + the number of the one that is open, 0: none
-  std::uint32_t resume_at = 0;   // word
-  std::vector<Start> starts;
-  std::vector<std::uint32_t> met;  // open calls that the open one has come behind
-  std::vector<bool> marked_calls;
-  std::vector<std::uint32_t> marked;  // records outside of calls, and
-  std::vector<std::uint32_t> names;   // those that access something for the first time
-};
+using Stream = SweepStream;
 
 /// A part of a call that has come to its first access. Below it goes for the call.
 struct Call {
@@ -149,7 +131,8 @@ class Accessed {
 
 class Sweep {
  public:
-  explicit Sweep(std::span<SweepThread> threads) : streams_(threads.size()) {
+  Sweep(std::span<SweepThread> threads, const CaptureShared& shared)
+      : shared_(&shared), streams_(threads.size()) {
     std::uint32_t calls = 1;
     for (std::size_t i = 0; i < threads.size(); ++i) {
       streams_[i].thread = &threads[i];
@@ -245,6 +228,10 @@ class Sweep {
           calls_[stream.call].end = ++tick_;
           stream.call = 0;
           break;
+        case SweepItem::kLoop:
+          loop(number, item, items[stream.next + 1]);
+          ++stream.next;
+          break;
         case SweepItem::kRenew:
           renew(item.value, items[stream.next + 1].value);
           ++stream.next;
@@ -275,6 +262,22 @@ class Sweep {
     return true;
   }
 
+  void loop(std::size_t number, const SweepItem& item, const SweepItem& how) {
+    std::uint64_t address = item.value;
+    for (std::uint32_t i = 0; i < how.at; ++i, address += how.value) {
+      const std::uint64_t begin = address & wire::kAddressMask;
+      const std::uint64_t end = begin + how.bytes;
+      for (std::uint64_t granule = begin >> 3; granule <= (end - 1) >> 3; ++granule) {
+        const std::uint64_t from = granule << 3;
+        if (!shared_->has_conflicts(from)) continue;
+        SweepItem one = item;
+        one.value = granule;
+        one.bytes = bytes_of_granule(granule, begin, how.bytes);
+        if (!shared_->has_conflicts_together(from)) one.access |= SweepItem::kNamesOnly;
+        access(number, one);
+      }
+    }
+  }
   void access(std::size_t number, const SweepItem& item) {
     Stream& stream = streams_[number];
     std::uint32_t node = 0;
@@ -353,6 +356,7 @@ class Sweep {
     }
   }
 
+  const CaptureShared* shared_;
   std::vector<Stream> streams_;
   std::vector<Call> calls_;  // by number
   Accessed granules_;
@@ -368,199 +372,14 @@ class Sweep {
   bool full_ = false;
 };
 
-/// What stays of a thread's words.
-class Writer {
- public:
-  Writer(const Sweep& sweep, const Stream& stream) : sweep_(&sweep), stream_(&stream) {}
-
-  [[nodiscard]] HugeVector<wire::Word> write() {
-    const std::vector<SweepCall>& calls = stream_->thread->calls;
-    if (stream_->starts.empty()) return {};
-    stamp();
-    for (std::size_t call = 0; at_ < words().size();) {
-      while (call < calls.size() && calls[call].end <= at_) ++call;
-      const bool inside = call < calls.size() && calls[call].begin <= at_;
-      if (inside && !calls[call].stays && !stream_->marked_calls[call]) {
-        leave_out(calls[call].end);
-        continue;
-      }
-      const std::size_t end = at_ + length();
-      pass(inside);
-      at_ = static_cast<std::uint32_t>(end);
-    }
-    return std::move(out_);
-  }
-
- private:
-  [[nodiscard]] const HugeVector<wire::Word>& words() const { return stream_->thread->words; }
-  [[nodiscard]] std::size_t length() const {
-    const wire::Word word = words()[at_];
-    if (!wire::is_control(word)) return 1;
-    switch (wire::kind_of(word)) {
-      case wire::Control::kSync: return 1 + wire::operands_of(word);
-      case wire::Control::kRange:
-      case wire::Control::kLocals: return 3;
-      case wire::Control::kRun: return wire::run_words(wire::top_of(word) & 0xf);
-      default: return 1;
-    }
-  }
-  /// Whether one of these, which are in order, is this record.
-  [[nodiscard]] static bool next_is(const std::vector<std::uint32_t>& those, std::size_t& next,
-                                    std::uint32_t at) {
-    while (next < those.size() && those[next] < at) ++next;
-    return next < those.size() && those[next] == at;
-  }
-
-  /// A record that is not in a call that is left out.
-  void pass(bool inside) {
-    using wire::Control;
-    const wire::Word word = words()[at_];
-    const Control kind = wire::kind_of(word);
-    if (wire::is_control(word) && kind == Control::kTime) return;
-    if (wire::is_control(word) && (kind == Control::kWide || kind == Control::kLeaf)) {
-      // Goes with the access behind it, whose record may begin here.
-      if (kind == Control::kWide) record_at_ = at_;
-      held_.push_back(word);
-      return;
-    }
-    const bool access = !wire::is_control(word) || kind == Control::kRun || kind == Control::kRange;
-    if (access) {
-      const std::uint32_t at = record_at_ != kNone ? record_at_ : at_;
-      record_at_ = kNone;
-      if (!inside && !is_wanted(at)) {
-        held_.clear();
-        return;
-      }
-    }
-    stamp();
-    out_.insert(out_.end(), held_.begin(), held_.end());
-    held_.clear();
-    put();
-  }
-  [[nodiscard]] bool is_wanted(std::uint32_t at) {
-    return next_is(stream_->marked, next_marked_, at) || is_name(at);
-  }
-  [[nodiscard]] bool is_name(std::uint32_t at) {
-    return sweep_->any_marked() && next_is(stream_->names, next_name_, at);
-  }
-
-  void put() {
-    const std::size_t from = out_.size();
-    out_.insert(out_.end(), words().begin() + at_,
-                words().begin() + at_ + static_cast<std::ptrdiff_t>(length()));
-    if (!wire::is_control(out_[from]) || wire::kind_of(out_[from]) != wire::Control::kSync) return;
-    out_[from + 2] = wire::operand(0);  // its version …
-    out_[from + 3] = wire::operand(stamped_);
-  }
-  /// The step of the record, if it is another one than that before.
-  void stamp() {
-    const std::vector<Start>& starts = stream_->starts;
-    while (next_start_ < starts.size() && starts[next_start_].at <= at_) {
-      step_ = starts[next_start_++].step;
-    }
-    if (stamped_ == step_) return;
-    stamped_ = step_;
-    out_.push_back(wire::time(step_));
-  }
-
-  /// A call, but for what has to do with memory, and for names.
-  void leave_out(std::uint32_t end) {
-    const std::vector<std::uint32_t>& renewals = stream_->thread->renewals;
-    while (next_renewal_ < renewals.size() && renewals[next_renewal_] < at_) ++next_renewal_;
-    const bool any = next_renewal_ < renewals.size() && renewals[next_renewal_] < end;
-    bool names = false;
-    if (sweep_->any_marked()) {
-      (void)is_name(at_);
-      names = next_name_ < stream_->names.size() && stream_->names[next_name_] < end;
-    }
-    if (any || names) {
-      for (; at_ < end; at_ += static_cast<std::uint32_t>(length())) leave_out_record();
-      while (!open_.empty()) close();
-      held_.clear();
-      record_at_ = kNone;
-    }
-    at_ = end;
-  }
-  struct Open {
-    wire::Word word;
-    bool told;
-  };
-  void leave_out_record() {
-    using wire::Control;
-    const wire::Word word = words()[at_];
-    const Control kind = wire::kind_of(word);
-    if (wire::is_control(word)) {
-      switch (kind) {
-        case Control::kEnter: open_.push_back({word, false}); return;
-        case Control::kExit:
-          while (!open_.empty()) {
-            const bool is_it = wire::payload_of(open_.back().word) == wire::payload_of(word);
-            close();
-            if (is_it) return;
-          }
-          return;
-        case Control::kLeaf: held_.push_back(word); return;
-        case Control::kWide:
-          held_.push_back(word);
-          record_at_ = at_;
-          return;
-        case Control::kSync:
-        case Control::kLocals:
-          if (next_is(stream_->thread->renewals, next_renewal_, at_)) {
-            stamp();
-            put();
-            return;
-          }
-          break;  // an atomic, maybe
-        case Control::kRun:
-        case Control::kRange: break;
-        default: return;
-      }
-    }
-    const std::uint32_t at = record_at_ != kNone ? record_at_ : at_;
-    record_at_ = kNone;
-    if (is_name(at)) {
-      stamp();
-      for (Open& frame : open_) {
-        if (!frame.told) out_.push_back(frame.word);
-        frame.told = true;
-      }
-      out_.insert(out_.end(), held_.begin(), held_.end());
-      put();
-    }
-    held_.clear();
-  }
-  void close() {
-    if (open_.back().told) {
-      out_.push_back(wire::control(wire::Control::kExit, wire::payload_of(open_.back().word), 0));
-    }
-    open_.pop_back();
-  }
-
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  const Sweep* sweep_;
-  const Stream* stream_;
-  std::uint32_t at_ = 0;
-  std::uint32_t record_at_ = kNone;  // of the access that comes next, if it begins before
-  std::vector<wire::Word> held_;
-  std::vector<Open> open_;
-  std::size_t next_start_ = 0;
-  std::size_t next_marked_ = 0;
-  std::size_t next_name_ = 0;
-  std::size_t next_renewal_ = 0;
-  std::uint64_t step_ = 0;
-  std::uint64_t stamped_ = 0;
-  HugeVector<wire::Word> out_;
-};
-
 }  // namespace
 
-bool sweep(std::span<SweepThread> threads) {
-  Sweep sweep(threads);
+bool sweep(std::span<SweepThread> threads, const CaptureShared& shared) {
+  Sweep sweep(threads, shared);
   if (!sweep.run()) return false;
   std::vector<HugeVector<wire::Word>> left;
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    left.push_back(Writer(sweep, sweep.stream(i)).write());
+    left.push_back(write_left(sweep.stream(i), sweep.any_marked()));
   }
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i].words = std::move(left[i]);
   return true;

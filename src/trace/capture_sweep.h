@@ -19,12 +19,14 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "event/wire.h"
+#include "trace/capture_shared.h"
 #include "trace/huge_allocator.h"
 
 namespace syndrome::trace {
@@ -38,6 +40,7 @@ struct SweepItem {
     kPartBegin,  // value: which part of a call of the thread: with its first access
     kPartEnd,
     kRenew,  // value: address, and in the next item: value: bytes
+    kLoop,   // value: address, and in the next item: value: stride, at: how many, bytes: of each
   };
   static constexpr std::uint8_t kRead = 1;
   static constexpr std::uint8_t kWrite = 2;
@@ -48,9 +51,18 @@ struct SweepItem {
   std::uint32_t at = 0;  // its record's place in the words
   Kind kind = kAccess;
   std::uint8_t access = 0;
-  std::uint8_t bytes = 0;  // of the granule, a bit for each
+  std::uint8_t bytes = 0;  // of the granule, a bit for each; of a loop, how many
 };
 static_assert(sizeof(SweepItem) == 16);
+
+/// Of a granule, a bit for each byte that an access has.
+[[nodiscard]] inline std::uint8_t bytes_of_granule(std::uint64_t granule, std::uint64_t address,
+                                                   std::uint64_t bytes) {
+  const std::uint64_t from = granule << 3;
+  const std::uint64_t first = address > from ? address - from : 0;
+  const std::uint64_t end = std::min<std::uint64_t>(address + bytes - from, 8);
+  return static_cast<std::uint8_t>((0xffu << first) & (0xffu >> (8 - end)));
+}
 
 /// A call with something in it: words[begin, end).
 struct SweepCall {
@@ -71,6 +83,6 @@ struct SweepThread {
 
 /// Leaves in each thread's words what can matter, with times that make the order that the recording
 /// is read in, and without versions. False: there are too many calls.
-[[nodiscard]] bool sweep(std::span<SweepThread> threads);
+[[nodiscard]] bool sweep(std::span<SweepThread> threads, const CaptureShared& shared);
 
 }  // namespace syndrome::trace
