@@ -6,8 +6,9 @@
 //   accesses that touch a granule with conflicts (CaptureShared)
 //   synchronization, blocks, and what else is an event; but allocating, freeing and new locals only
 //     where a granule has conflicts
-//   functions with something of that in them, and annotated ones; and one behind a release, because
-//     taking the same lock again right behind it would look like a wait that timed out
+//   functions with something of that in them, annotated ones, and those of std::future, which wait;
+//     and one behind a release, because taking the same lock again right behind it would look like
+//     a wait that timed out
 //   times, if something comes behind them
 // It is read like the words of any thread, in the same order.
 //

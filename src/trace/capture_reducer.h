@@ -227,7 +227,7 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     }
     if (call_ == kNoCall) return;
     watch(sync);
-    if (sync.kind == wire::Sync::kCondWait && is_by_default()) {
+    if (is_wait(sync.kind) && is_by_default()) {
       end_part();
       ++segment_;
     }
@@ -333,7 +333,8 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     if (call_ == kNoCall && frame.role >= FunctionRole::kMember) begin_call(frames().size() - 1);
     constexpr std::uint32_t kAnnotated = unit::kAtomic | unit::kDeterministic | unit::kUnitOfWork;
     if (options_.every_function ||
-        (tables().meta().functions[frame.function].flags & kAnnotated) != 0) {
+        (tables().meta().functions[frame.function].flags & kAnnotated) != 0 ||
+        tables().may_wait(frame.function)) {
       tell_frames();
     }
   }
@@ -405,6 +406,10 @@ class ThreadReducer : public WordScan<ThreadReducer> {
   void end_part() {
     if (active_) out_->items.push_back({0, place(), Item::kPartEnd});
     active_ = false;
+  }
+  [[nodiscard]] static bool is_wait(wire::Sync kind) {
+    return kind == wire::Sync::kCondWait || kind == wire::Sync::kBarrierLeave ||
+           kind == wire::Sync::kWait || kind == wire::Sync::kJoin;
   }
   /// Whether there is neither a block nor a declared unit in the call: they go on at a wait.
   [[nodiscard]] bool is_by_default() {

@@ -33,6 +33,7 @@ ScanTables::ScanTables(const CaptureMeta& meta, FindUnitRole role)
   std::set<std::string_view> classes;
   for (std::size_t f = 0; f < meta.functions.size(); ++f) {
     const CapturedFunction& function = meta.functions[f];
+    waits_.push_back(function.name.find("future") != std::string_view::npos);
     for (std::uint32_t i = function.first; i < function.first + function.count; ++i) {
       owners_[i] = static_cast<std::uint32_t>(f);
       const unit::Site& site = meta.sites[i];

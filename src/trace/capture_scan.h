@@ -52,6 +52,8 @@ class ScanTables {
     const std::uint8_t known = roles_[function].load(std::memory_order_relaxed);
     return known != 0 ? static_cast<FunctionRole>(known - 1) : decide(function);
   }
+  /// Whether it may be one of std::future, whose end says that someone has waited.
+  [[nodiscard]] bool may_wait(std::uint32_t function) const { return waits_[function]; }
   [[nodiscard]] bool was_called(std::uint32_t function) const {
     return roles_[function].load(std::memory_order_relaxed) != 0;
   }
@@ -61,6 +63,7 @@ class ScanTables {
 
   const CaptureMeta* meta_;
   FindUnitRole role_;
+  std::vector<bool> waits_;
   std::vector<Site> sites_;
   std::vector<std::uint32_t> owners_;  // by site: its function
   std::set<std::string_view> types_;   // the last parts of all classes that names of sites have

@@ -71,7 +71,7 @@ struct SweepCall {
   bool stays = false;  // it has what cannot be left out: a fork, a lock that it does not give back
 };
 
-/// Units that are one by default end at a wait for a condition: so a call has parts, each of which
+/// Units that are one by default end where someone waits: so a call has parts, each of which
 /// counts by itself. They are left out together.
 struct SweepThread {
   HugeVector<wire::Word> words;

@@ -171,12 +171,14 @@ class RandomProgram {
          kFields[field].bytes | (5u << 8), site);
   }
   void other(std::size_t t) {
-    switch (below(6)) {
+    switch (below(8)) {
       case 0: return sync(t, Sync::kCondSignal, kHeap + 0x9000);
       case 1: return sync(t, Sync::kCondWait, kHeap + 0x9000);
       case 2: return sync(t, Sync::kAlloc, object(t), kObject);
       case 3: return sync(t, Sync::kFree, object(t), kObject);
       case 4: return atomic(t);
+      case 5: return sync(t, Sync::kWait, kHeap + 0x9100);
+      case 6: return sync(t, Sync::kPost, kHeap + 0x9100);
       default: threads_[t].words.locals(now_, object(t), kObject); return;
     }
   }
