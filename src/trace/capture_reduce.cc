@@ -54,14 +54,16 @@ struct Worker {
   WordLoader loader;
   VersionCounts versions;
   tsl::robin_set<std::uint64_t, MixHash> objects;
-  std::array<std::uint64_t, 256> recent{};
+  std::array<std::uint64_t, 4096> recent{};  // accesses that have told of their object
   std::vector<wire::Word> buffer;
 
-  void know_object(std::uint64_t key) {
-    std::uint64_t& known = recent[(key >> 4) % recent.size()];
-    if (known == key) return;
-    known = key;
-    objects.insert(key);
+  /// The site tells of an object.
+  void know_object(const ScanTables& tables, std::uint32_t site, std::uint64_t address) {
+    const std::uint64_t what = address ^ (std::uint64_t{site} << 47);
+    std::uint64_t& known = recent[(what ^ (what >> 44)) % recent.size()];
+    if (known == what) return;
+    known = what;
+    objects.insert(tables.object_at(site, address));
   }
 };
 
@@ -89,7 +91,7 @@ class Toucher : public WordScan<Toucher> {
   void on_access(wire::Word, wire::Word, ScanTables::Site site, std::uint32_t index,
                  std::uint64_t address) {
     if ((site.bits & ScanTables::Site::kTellsObject) != 0) {
-      worker_->know_object(tables().object_at(index, address));
+      worker_->know_object(tables(), index, address);
     }
     touch(address, site.bytes(), site.writes());
   }
