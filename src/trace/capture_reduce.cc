@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
-#include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -256,7 +256,11 @@ class CaptureReducer {
     };
     std::vector<std::jthread> helpers;
     for (std::size_t i = 1; i < workers_.size(); ++i) {
-      helpers.emplace_back([&go, &worker = workers_[i]] { go(worker); });
+      try {
+        helpers.emplace_back([&go, &worker = workers_[i]] { go(worker); });
+      } catch (const std::system_error&) {
+        break;  // no more threads can be had: the others do it
+      }
     }
     go(workers_[0]);
     helpers.clear();
