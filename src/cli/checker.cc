@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "check/atomic_sets/role.h"
+#include "check/atomic_sets_role.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/io.h"

@@ -1,7 +1,7 @@
 // Compares what is left of random recordings for atomic sets with all of them, for as long as it is
 // told: atomic_sets_recording_fuzz [COUNT [SEED]].
 
-#include "check/atomic_sets/recording_differential.h"
+#include "check/recording_differential.h"
 #include "fuzz/fuzz_main.h"
 
 namespace {

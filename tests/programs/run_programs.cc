@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "check/atomic_sets/role.h"
+#include "check/atomic_sets_role.h"
 #include "check/pass.h"
 #include "check/registry.h"
 #include "cli/json_schema.h"

@@ -1,4 +1,4 @@
-#include "check/atomic_sets/role.h"
+#include "check/atomic_sets_role.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // What is left out of a recording before it is read, against reading all of it, over random
 // recordings. `atomic_sets_recording_fuzz COUNT SEED` (tests/fuzz) runs more of them.
 
-#include "check/atomic_sets/recording_differential.h"
+#include "check/recording_differential.h"
 
 #include <gtest/gtest.h>
 

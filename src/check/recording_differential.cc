@@ -1,4 +1,4 @@
-#include "check/atomic_sets/recording_differential.h"
+#include "check/recording_differential.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "check/atomic_sets/oracle.h"
-#include "check/atomic_sets/role.h"
+#include "check/atomic_sets_role.h"
 #include "trace/capture_reader.h"
 #include "trace/capture_reduce.h"
 #include "trace/capture_testing.h"
