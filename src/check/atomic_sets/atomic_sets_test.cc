@@ -244,6 +244,26 @@ TEST(AtomicSets, SoDoJoinsBarriersSemaphoresAndFutures) {
   }
 }
 
+// A pool's worker: it takes the lock before its loop, and again at the end of each round, at
+// another place. The second round is a unit of its own; what only goes on behind the taking is not.
+TEST(AtomicSets, ALoopThatLetsGoOfItsLockHasAUnitForEachRound) {
+  const auto worker = [](std::string_view again) {
+    return "T1|enter(Pool::work)\nT1|acq(m)|p:1\nT1|r(Pool::count@10)|p:2\n"
+           "T1|w(Pool::count@10)|p:3\nT1|rel(m)|p:4\n"
+           "T2|enter(run)\nT2|enter(Pool::put)\nT2|acq(m)\nT2|w(Pool::count@10)\nT2|rel(m)\n"
+           "T2|exit()\nT2|exit()\nT1|acq(m)|p:5\n" +
+           std::string(again) + "T1|w(Pool::count@10)|p:3\nT1|rel(m)|p:4\nT1|exit()";
+  };
+  EXPECT_THAT(findings(worker("T1|r(Pool::count@10)|p:2\n")), IsEmpty());
+  // Nor is a loop behind the taking.
+  EXPECT_THAT(findings("T1|enter(Pool::grow)\nT1|acq(m)|p:1\nT1|r(Pool::count@10)|p:2\n"
+                       "T1|rel(m)|p:3\nT2|enter(run)\nT2|enter(Pool::put)\nT2|acq(m)\n"
+                       "T2|w(Pool::count@10)\nT2|rel(m)\nT2|exit()\nT2|exit()\nT1|acq(m)|p:4\n"
+                       "T1|r(Pool::size@10)|p:5\nT1|r(Pool::size@10)|p:5\n"
+                       "T1|w(Pool::count@10)|p:6\nT1|rel(m)|p:7\nT1|exit()"),
+              Not(IsEmpty()));
+}
+
 // A function that is an atomic block and waits: its accesses belong to the function, which is
 // around the block.
 TEST(AtomicSets, AWaitInABlockEndsNothing) {

@@ -38,9 +38,15 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
   switch (event.kind) {
     case EventKind::kRead:
     case EventKind::kWrite:
-    case EventKind::kRmw: access(event, number, names); break;
+    case EventKind::kRmw:
+      come_to(stack(event.thread), event.site);
+      access(event, number, names);
+      break;
     case EventKind::kBegin: enter(event, number, names, true); break;
-    case EventKind::kEnter: enter(event, number, names, false); break;
+    case EventKind::kEnter:
+      come_to(stack(event.thread), event.site);
+      enter(event, number, names, false);
+      break;
     case EventKind::kEnd: leave(stack(event.thread), true); break;
     case EventKind::kExit: leave(stack(event.thread), false); break;
     case EventKind::kThreadStop: end_all(stack(event.thread)); break;
@@ -62,7 +68,9 @@ std::span<const UnitsByDefinition::Assigned> UnitsByDefinition::take(const Event
     case EventKind::kReleaseShared:
       given_back_[event.thread] = {event.target, event.site};
       for (Frame& frame : stack(event.thread) | std::views::reverse) {
-        if (std::erase(frame.held, event.target) != 0) break;
+        if (std::erase(frame.held, event.target) == 0) continue;
+        if (frame.held.empty()) frame.anew = 0;
+        break;
       }
       break;
     case EventKind::kFork: {
@@ -150,14 +158,35 @@ bool UnitsByDefinition::is_default(const Stack& stack, Frame& frame, std::uint32
 
 void UnitsByDefinition::hold(Frame& frame, std::uint32_t lock, SiteId place) {
   if (frame.inherited) return;
+  const bool anew = frame.held.empty() && !frame.rounds.empty();
   frame.held.push_back(lock);
   if (place.value == 0) return;
-  if (frame.rounds.contains(place.value)) {
-    if (!frame.part.empty()) frame.part_begin = 0;
-    frame.part.clear();
-    frame.rounds.clear();
+  if (anew) {
+    frame.anew = place.value;
+    frame.before = frame.places;
   }
+  if (frame.rounds.contains(place.value)) begin_round(frame);
   frame.rounds.insert(place.value);
+}
+
+void UnitsByDefinition::begin_round(Frame& frame) {
+  if (!frame.part.empty()) frame.part_begin = 0;
+  frame.part.clear();
+  frame.rounds.clear();
+  frame.places.clear();
+  frame.anew = 0;
+}
+
+void UnitsByDefinition::come_to(Stack& stack, SiteId place) {
+  if (stack.empty() || place.value == 0) return;
+  Frame& frame = stack.back();
+  const bool own = !frame.block && !frame.label.library && !frame.label.annotation;
+  if (!own || frame.inherited || frame.rounds.empty()) return;
+  if (const std::uint32_t anew = frame.anew; anew != 0 && frame.before.contains(place.value)) {
+    begin_round(frame);
+    frame.rounds.insert(anew);
+  }
+  if (frame.places.size() < kMostPlacesOfARound) frame.places.insert(place.value);
 }
 
 void UnitsByDefinition::wait(Stack& stack) {

@@ -58,6 +58,9 @@ class UnitsByDefinition {
     EventNumber part_begin = 0;       // 0: the next access
     std::vector<std::uint32_t> held;  // locks that were taken here
     std::set<std::uint32_t> rounds;   // sites: where, in this part
+    std::set<std::uint32_t> places;   // and where it has been since then
+    std::uint32_t anew = 0;           // where it has taken a lock, and held none before …
+    std::set<std::uint32_t> before;   // … and the places it had come to by then
   };
   using Stack = std::vector<Frame>;  // outermost first
   struct GivenBack {
@@ -74,6 +77,8 @@ class UnitsByDefinition {
   void end_all(Stack& stack);
   void wait(Stack& stack);
   void hold(Frame& frame, std::uint32_t lock, SiteId place);
+  void begin_round(Frame& frame);
+  void come_to(Stack& stack, SiteId place);
   [[nodiscard]] Frame* owner(Stack& stack, std::uint32_t set);
   [[nodiscard]] bool is_declared(const Frame& frame, std::uint32_t set);
   [[nodiscard]] static bool is_behind_gap(const Stack& stack, const Frame& frame);

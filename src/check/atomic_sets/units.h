@@ -50,6 +50,9 @@
 namespace syndrome::check::atomic_sets {
 
 /// What a label says of the functions and blocks that have it.
+/// Of a function that takes locks, how many of the places that it comes to are known again.
+inline constexpr std::size_t kMostPlacesOfARound = 64;
+
 struct UnitLabel {
   bool known = false;
   bool library = false;
@@ -126,6 +129,7 @@ class UnitTracker : public EventHandlers {
     const SetRule::Sets sets = sets_.of(e.target, *names_);
     Thread& thread = of(e.thread);
     thread.given_back = {};
+    come_to(thread, e.site);
     if (!sets.counts_atomics && (e.order != MemoryOrder::kPlain || e.kind == EventKind::kRmw)) {
       return;
     }
@@ -158,6 +162,7 @@ class UnitTracker : public EventHandlers {
   void on_end(const Event& e, EventNumber) { pop(of(e.thread), true); }
   void on_enter(const Event& e, EventNumber n) {
     Thread& thread = of(e.thread);
+    come_to(thread, e.site);
     const UnitLabel& label = units_.of(e.target, *names_);
     const bool outermost = thread.own == 0;
     EventNumber begin = n;
@@ -208,7 +213,10 @@ class UnitTracker : public EventHandlers {
     Thread& thread = of(e.thread);
     thread.given_back = {e.target, e.site};
     for (std::size_t i = thread.frames.size(); i-- > 0;) {
-      if (std::erase(thread.frames[i].held, e.target) != 0) return;
+      Frame& frame = thread.frames[i];
+      if (std::erase(frame.held, e.target) == 0) continue;
+      if (frame.held.empty()) frame.anew = {};
+      return;
     }
   }
   void on_release_shared(const Event& e, EventNumber n) { on_release(e, n); }
@@ -221,6 +229,7 @@ class UnitTracker : public EventHandlers {
 
  private:
   static constexpr UnitId kAlone = std::numeric_limits<UnitId>::max();
+  static constexpr std::size_t kMostPlaces = kMostPlacesOfARound;
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
   struct Frame {
@@ -245,6 +254,9 @@ class UnitTracker : public EventHandlers {
     std::uint32_t level = 0;                // in Thread::owners
     std::vector<std::uint32_t> held;        // locks that were taken here
     std::vector<SiteId> rounds;             // where, in this part
+    std::vector<SiteId> places;             // where it has been since then, the first of them
+    SiteId anew;                            // where it has taken a lock, and held none before …
+    std::size_t before = 0;                 // … and how many of the places it had come to by then
     std::vector<std::uint32_t> owned;       // sets that have found their unit here …
     std::vector<std::uint32_t> part_owned;  // … and their part
   };
@@ -311,13 +323,37 @@ class UnitTracker : public EventHandlers {
   /// The frame's function holds the lock from here on, which it took at this place.
   void hold(Thread& thread, Frame& frame, std::uint32_t lock, SiteId place) {
     if (frame.inherited) return;
+    const bool anew = frame.held.empty() && !frame.rounds.empty();
     frame.held.push_back(lock);
     if (place.value == 0) return;
-    if (std::ranges::find(frame.rounds, place) != frame.rounds.end()) {
-      if (frame.part != kAlone) end_part(thread, frame);
-      frame.rounds.clear();
-    }
+    if (anew) frame.anew = place;
+    if (anew) frame.before = frame.places.size();
+    if (std::ranges::find(frame.rounds, place) != frame.rounds.end()) begin_round(thread, frame);
     frame.rounds.push_back(place);
+  }
+  void begin_round(Thread& thread, Frame& frame) {
+    if (frame.part != kAlone) end_part(thread, frame);
+    frame.rounds.clear();
+    frame.places.clear();
+    frame.anew = {};
+  }
+
+  /// The innermost function accesses something there, or calls a function.
+  void come_to(Thread& thread, SiteId place) {
+    if (thread.frames.empty()) return;
+    Frame& frame = thread.frames.back();
+    if (frame.rounds.empty() || !frame.is_own || frame.inherited || place.value == 0) return;
+    const auto at = std::ranges::find(frame.places, place);
+    const bool again = at != frame.places.end();
+    const SiteId anew = frame.anew;
+    if (anew.value != 0 && again &&
+        static_cast<std::size_t>(at - frame.places.begin()) < frame.before) {
+      begin_round(thread, frame);
+      frame.rounds.push_back(anew);
+    } else if (again || frame.places.size() == kMostPlaces) {
+      return;
+    }
+    frame.places.push_back(place);
   }
 
   void remove(Thread& thread, std::size_t at) {
