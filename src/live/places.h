@@ -34,12 +34,13 @@ class Places {
   /// The last one known, if that position is not.
   [[nodiscard]] Place at(std::uint64_t position) const {
     if (count_ == 0) return {};
-    const auto next = std::ranges::upper_bound(bases_, position, {}, &Step::position);
-    Step found = next == bases_.begin() ? bases_.front() : *(next - 1);
-    const std::size_t base =
-        next == bases_.begin() ? 0 : static_cast<std::size_t>(next - bases_.begin()) - 1;
-    for (std::size_t i = base * kEvery + 1; i < std::min(count_, (base + 1) * kEvery); ++i) {
-      const Step step = step_at(i, found);
+    const auto next = std::ranges::upper_bound(bases_, position, {}, &Base::position);
+    const auto base = next == bases_.begin() ? next : next - 1;
+    Step found{base->position, base->event};
+    std::size_t byte = base->byte;
+    const std::size_t end = base + 1 == bases_.end() ? bytes_.size() : (base + 1)->byte;
+    while (byte < end) {
+      const Step step = step_at(byte, found);
       if (step.position > position) break;
       found = step;
     }
@@ -57,44 +58,58 @@ class Places {
     std::uint64_t position = 0;
     EventNumber event = 0;
   };
-  struct Far {
-    std::size_t at;
-    Step step;
+  /// Each kEvery-th, and where the steps from it to the next one lie.
+  struct Base {
+    std::uint64_t position;
+    EventNumber event;
+    std::size_t byte;
   };
-  // Two bytes for each: there may be as many as events.
-  struct Small {
-    std::uint8_t positions;
-    std::uint8_t events;
-  };
+  // A byte for most steps, because there may be as many as events: to the next position, over so
+  // many events. kTwo: over as many positions and events as the next two bytes say; kFar: the next
+  // sixteen.
   static constexpr std::size_t kEvery = 64;
-  static constexpr std::uint8_t kFar = 255;  // Small::events: see far_
+  static constexpr std::uint8_t kTwo = 254;
+  static constexpr std::uint8_t kFar = 255;
 
   void add(const Step& step) {
     const std::uint64_t positions = step.position - last_.position;
     const std::uint64_t events = step.event - last_.event;
-    const bool far = positions > 255 || events >= kFar;
-    if (count_ % kEvery == 0) {
-      bases_.push_back(step);
-    } else if (far) {
-      far_.push_back({count_, step});
-    }
-    steps_.push_back(
-        far ? Small{0, kFar}
-            : Small{static_cast<std::uint8_t>(positions), static_cast<std::uint8_t>(events)});
-    ++count_;
     last_ = step;
+    if (count_++ % kEvery == 0) {
+      bases_.push_back({step.position, step.event, bytes_.size()});
+    } else if (positions == 1 && events < kTwo) {
+      put(events, 1);
+    } else if (positions < 256 && events < 256) {
+      put(kTwo, 1);
+      put(positions, 1);
+      put(events, 1);
+    } else {
+      put(kFar, 1);
+      put(positions, 8);
+      put(events, 8);
+    }
   }
-  [[nodiscard]] Step step_at(std::size_t at, const Step& before) const {
-    const Small small = steps_[at];
-    if (small.events == kFar) return std::ranges::lower_bound(far_, at, {}, &Far::at)->step;
-    return {before.position + small.positions, before.event + small.events};
+  void put(std::uint64_t value, unsigned bytes) {
+    for (; bytes > 0; --bytes, value >>= 8) bytes_.push_back(static_cast<std::uint8_t>(value));
+  }
+  [[nodiscard]] std::uint64_t take(std::size_t& byte, unsigned bytes) const {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; ++i) value |= std::uint64_t{bytes_[byte++]} << (8 * i);
+    return value;
+  }
+  /// The step that begins at the byte, which is the next one's then.
+  [[nodiscard]] Step step_at(std::size_t& byte, const Step& before) const {
+    const std::uint64_t first = take(byte, 1);
+    if (first < kTwo) return {before.position + 1, before.event + first};
+    const unsigned size = first == kTwo ? 1 : 8;
+    const std::uint64_t positions = take(byte, size);
+    return {before.position + positions, before.event + take(byte, size)};
   }
 
   Step last_;
   std::size_t count_ = 0;
-  std::deque<Small> steps_;
-  std::vector<Step> bases_;  // each kEvery-th
-  std::vector<Far> far_;     // steps that are longer than a byte says
+  std::deque<std::uint8_t> bytes_;
+  std::vector<Base> bases_;
   std::vector<Owner> owners_;
 };
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "trace/syn_reader.h"
@@ -111,8 +112,9 @@ Status ToldTraceWriter::write(const Names& names) {
 // count, whether there is noise, its seed, late, then for each space: names, and each with its
 // length.
 Status ToldTraceWriter::write_late(const Names& names) {
-  // Those of one order stay as they were told.
-  std::ranges::stable_sort(late_, {}, [](const Late& l) { return std::pair(l.position, l.order); });
+  // Not stable_sort, which takes as much memory again.
+  std::ranges::sort(late_, {},
+                    [](const Late& l) { return std::tuple(l.position, l.order, l.told); });
   const std::string path = late_path(path_);
   const std::string fresh = path + ".new";
   const File file(std::fopen(fresh.c_str(), "wbe"));

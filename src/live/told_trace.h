@@ -4,8 +4,10 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,7 +34,8 @@ class ToldTraceWriter {
   }
   /// An event that comes behind the one of this number, and there behind those of a lower order.
   void late(EventNumber position, std::uint64_t order, const Event& event) {
-    late_.push_back({position, order, event});
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    late_.push_back({position, static_cast<std::uint32_t>(std::min(order, kMost)), ++told_, event});
   }
   [[nodiscard]] EventNumber count() const { return count_; }
   /// The run has noise of this seed (trace::Source::noise).
@@ -50,7 +53,8 @@ class ToldTraceWriter {
  private:
   struct Late {
     EventNumber position;
-    std::uint64_t order;
+    std::uint32_t order;
+    std::uint32_t told;  // as which of them
     Event event;
   };
   static_assert(sizeof(Late) == 32, "a run may have millions, and they stay until its end");
@@ -65,6 +69,7 @@ class ToldTraceWriter {
   std::unique_ptr<trace::Sink> sink_;
   std::vector<Event> events_;  // not yet written
   std::deque<Late> late_;
+  std::uint32_t told_ = 0;  // late ones
   EventNumber count_ = 0;
   std::optional<std::uint64_t> noise_;
 };
