@@ -1,17 +1,22 @@
 // What need not be told of a program that is checked while it runs, because nothing has changed
-// since it was: a table of words that all threads share, one for each granule of 8 bytes (and for
-// others that fall on the same place). Like wire.h, compiled into other people's programs.
+// since it was: a table of words that each thread has for itself, one for each granule of 8 bytes
+// (and for others that fall on the same place). Like wire.h, compiled into other people's programs.
 //
-// An entry says who accessed its granule last: the address and the *key* of the thread, xored, and
-// above them a 0 for each byte that was read and for each that was written. A thread's key is a new
-// one after each synchronization, and at the begin and end of a block. An access whose key, address
-// and bytes are there needs no word: one like it has been told, and nobody else came in between.
+// An entry says what the thread did to its granule last: the address and the thread's *key* of
+// then, xored, and above them a 0 for each byte that was read and for each that was written. An
+// access whose key, address and bytes are there needs no word: one like it has been told, or is
+// where others find it, and nobody else came in between.
 //
-// Who finds another thread's entry in place of its own takes a new key: what it had told before
-// that one came does not stand for what comes after. But of two that only read, none comes between
-// what the other does.
+// A thread takes a new key after each synchronization, and at the begin and end of a block. Whoever
+// comes to where others have been, with an access that conflicts with theirs, gives those threads
+// new keys (sieve::Update: Host::intrude): what they had done before does not stand for what they
+// do afterwards. Where synchronization orders the two, there is nothing to do: who is ordered
+// before another has synchronized since, and so has another key already. Threads that only read the
+// same do not disturb each other.
 
 #pragma once
+
+#include <cstddef>
 
 #include "event/wire.h"
 
@@ -19,10 +24,12 @@ namespace syndrome::filter {
 
 using wire::Word;
 
-inline constexpr Word kBytes = Word{1} << 22;  // of the table
+/// Of the table: what fits into the cache that a core has for itself (measured: 64 KiB are a tenth
+/// slower on quicksort and lz77, 1 MiB as fast).
+inline constexpr Word kBytes = Word{1} << 18;
 
-/// Where the entry of an address lies. The heaps of threads begin 64 MiB apart: without the shift
-/// they would lie on each other.
+/// Where the entry of an address lies. With the shift, the rows of a matrix do not all lie on each
+/// other.
 [[nodiscard]] constexpr Word offset_of(Word address) {
   return (address ^ (address >> 8)) & (kBytes - sizeof(Word));
 }
@@ -31,17 +38,38 @@ inline constexpr Word kKeyBits = ((Word{1} << 48) - 1) & ~Word{7};
 inline constexpr unsigned kReadShift = 48;
 inline constexpr unsigned kWriteShift = 56;
 inline constexpr Word kNothing = Word{0xffff} << kReadShift;  // was accessed yet
-/// Whose an entry is shows in these bits of a key: addresses hardly differ in them.
-inline constexpr unsigned kThreadShift = 40;
-inline constexpr Word kThreadBits = Word{0xff} << kThreadShift;
 
-/// The key of a thread, by its number, in its segment of that number.
-[[nodiscard]] constexpr Word key_of(Word thread, Word segment) {
-  // Odd, so that no number comes again within 2^37; far apart, so that two numbers and two
+/// The key of that number. Its thread gives itself even ones and others give it odd ones: none
+/// comes twice.
+[[nodiscard]] constexpr Word key_of(Word number) {
+  // Odd, so that no number comes again within 2^45; far apart, so that two numbers and two
   // addresses do not differ in the same bits.
   constexpr Word kOdd = 0x165667b19e3779f9;
-  return (((segment * kOdd) << 3) & kKeyBits & ~kThreadBits) | ((thread % 255 + 1) << kThreadShift);
+  return ((number * kOdd) << 3) & kKeyBits;
 }
+
+/// A thread's table; the probes find the key in front of it.
+struct Table {
+  Word segments = 0;                // keys that the thread has given itself
+  Word intrusions = 0;              // that others have given it
+  Word unused[5] = {};              // the entries begin with a line of the cache
+  Word key = 0;                     // written by all, without order: every value is a new one
+  Word entries[kBytes / sizeof(Word)] = {};
+
+  [[nodiscard]] Word now() const { return __atomic_load_n(&key, __ATOMIC_RELAXED); }
+  [[nodiscard]] Word& entry(Word address) {
+    return *reinterpret_cast<Word*>(reinterpret_cast<char*>(entries) + offset_of(address));
+  }
+  /// By its thread.
+  void begin_segment() { __atomic_store_n(&key, key_of(2 * ++segments), __ATOMIC_RELAXED); }
+  /// By any other one.
+  void intrude() {
+    const Word number = __atomic_fetch_add(&intrusions, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&key, key_of(2 * number + 1), __ATOMIC_RELAXED);
+  }
+};
+static_assert(offsetof(Table, entries) % 64 == 0);
+static_assert(offsetof(Table, key) + sizeof(Word) == offsetof(Table, entries));
 
 /// What an access to those bytes of a granule needs to be 0 in entry ^ address ^ key.
 [[nodiscard]] constexpr Word needs(Word mask, bool write) {
@@ -51,35 +79,13 @@ inline constexpr Word kThreadBits = Word{0xff} << kThreadShift;
   return ((entry ^ address ^ key) & needs) == 0;
 }
 
-/// Whether the entry is another thread's.
-[[nodiscard]] constexpr bool is_foreign(Word entry, Word address, Word key) {
-  return entry != 0 && ((entry ^ address ^ key) & kThreadBits) != 0;
-}
-
-/// Of an access, and those of another thread that the entry tells of: whether one of them writes.
-[[nodiscard]] constexpr bool comes_between(Word entry, bool write) {
-  constexpr Word kNoWrite = Word{0xff} << kWriteShift;
-  return write || (entry & kNoWrite) != kNoWrite;
-}
-/// Whether an access that the entry does not know needs a new key.
-[[nodiscard]] constexpr bool needs_key(Word entry, Word address, Word key, Word needs) {
-  return is_foreign(entry, address, key) && comes_between(entry, (needs >> kWriteShift) != 0);
-}
-
-/// The entry after an access that it did not know; the key is the thread's new one, if it needed
-/// one.
+/// The entry after an access that it did not know.
 [[nodiscard]] constexpr Word after(Word entry, Word address, Word key, Word needs) {
   Word accessed = needs & kNothing;
   // Who has written needs not be told to read.
   accessed |= (accessed >> (kWriteShift - kReadShift)) & kNothing;
   if (((entry ^ address ^ key) & kKeyBits) == 0) return entry & ~accessed;
   return ((address ^ key) & kKeyBits) | (kNothing & ~accessed);
-}
-
-/// The entry after an access that was told without asking: others must see that someone was there.
-[[nodiscard]] constexpr Word touched(Word entry, Word address, Word key, bool write) {
-  if (!is_foreign(entry, address, key) || !comes_between(entry, write)) return entry;
-  return ((address ^ key) & kKeyBits) | kNothing;
 }
 
 }  // namespace syndrome::filter

@@ -218,6 +218,12 @@ class Horizon {
   Word least_[kKnown]{};
 };
 
+/// What is in the open block of a slot, which begins at that position (0: none is open), is never
+/// forgotten because all know it: who comes to it must be told, and its thread must hear of that.
+[[nodiscard]] constexpr Word without_block(Word horizon, Word begin) {
+  return begin != 0 && begin < horizon ? begin : horizon;
+}
+
 /// An access to bytes of one granule.
 struct Access {
   Word granule = 0;

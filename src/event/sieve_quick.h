@@ -172,7 +172,6 @@ template <class Host>
     }
   }
   if (covered && !foreign) return true;
-  if (foreign) host.intrude();
   if (full < 4 || last == nullptr) return false;
   if (same == nullptr && empty == nullptr) {
     const std::uint32_t next = count + Node::kEntries <= kMost ? host.new_node() : 0;

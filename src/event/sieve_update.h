@@ -24,10 +24,13 @@ void each_run(unsigned bytes, const Visit& visit) {
 ///   Cell& more(const Cell&)     the second cell of a granule
 ///   Node& node(std::uint32_t)   std::uint32_t new_node() (0: no room)   void free_node(…)
 ///   Word begin_of(slot)                        the position of the block that is open there, or 0
-///   Word horizon(slot)                         all threads know of what is at positions below
+///   Word horizon(slot)                         all threads know of what is at positions below, and
+///                                              it is not in the block that is open
 ///   Word past(slot)                            what is at positions below is past (Past)
-///   void intrude()                             what another thread did, in its open block or since
-///                                              it last synchronized, may be known to it no longer
+///   void intrude(Entry)                        what its thread did, in its open block or since it
+///                                              last synchronized, does not stand for what it does
+///   void intrude_all()                         the same, of all threads
+///   void forget(granule)                       the thread is to tell of its next access to that
 ///   void late(Entry, granule, from, count, bool write, site)   behind the position of the entry
 ///   void after(Entry)                          what is told next comes behind that position
 ///   void now(const Access&, from, count)       an event of the thread, who calls Thread::told()
@@ -60,16 +63,12 @@ class Update {
     if (access.is_in_sequence(cell_)) return false;
     read();
     if (count_ == kMost) return false;
-    bool foreign = false;
     for (unsigned i = 0; i < count_; ++i) {
       const Entry entry = all_[i].entry;
       const unsigned both =
           access.bytes & (access.write ? entry.read() | entry.written() : entry.written());
-      if (both == 0 || me_.owns(entry)) continue;
-      if (matters(entry)) return false;
-      foreign = true;
+      if (both != 0 && !me_.owns(entry) && matters(entry)) return false;
     }
-    if (foreign) host_.intrude();
     access.quiet = true;
     forget(access);
     (void)add(access, false);
@@ -79,7 +78,7 @@ class Update {
 
   /// The cell from here on: every access is told.
   void heat(const Access& access) {
-    host_.intrude();
+    host_.intrude_all();
     for (unsigned i = 0; i < count_; ++i) {
       const Entry entry = all_[i].entry;
       if (me_.owns(entry) && entry.position() > me_.position) continue;  // the atomic itself
@@ -198,7 +197,7 @@ class Update {
           access.bytes & (access.write ? entry.read() | entry.written() : entry.written());
       if (both == 0) continue;
       if (!matters(entry)) continue;
-      host_.intrude();
+      host_.intrude(entry);
       me_.comes_after(entry);
       const unsigned writes = both & entry.written();
       const unsigned reads = both & ~writes;
@@ -341,6 +340,7 @@ class Update {
 
   void tell_bytes(const Access& access) {
     me_.after_unknown = true;
+    host_.forget(access.granule);
     if (access.atomic && (access.bytes & (access.bytes - 1)) == 0) return;
     each_run(access.bytes, [&](unsigned from, unsigned count) {
       for (unsigned i = 0; i < count; ++i) host_.now(access, from + i, 1);

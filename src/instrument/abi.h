@@ -12,10 +12,9 @@
 namespace syndrome::instrument::abi {
 
 inline constexpr char kThread[] = "__syndrome_thread";
-/// runtime/log.h, ThreadWindow: { cursor:ptr, call:i32, inside:i32, filter:ptr, key:i64 }.
+/// runtime/log.h, ThreadWindow: { cursor:ptr, call:i32, inside:i32, filter:ptr }.
 inline constexpr unsigned kCallOffset = 8;
 inline constexpr unsigned kFilterOffset = 16;
-inline constexpr unsigned kKeyOffset = 24;
 
 /// Whatever begins like this belongs to the runtime and gets no probes.
 inline constexpr char kPrefix[] = "__syndrome_";
@@ -54,36 +53,36 @@ inline constexpr char kProbe[] =
 inline constexpr char kProbeConstraints[] = "=&r,*m,r,~{dirflag},~{fpsr},~{flags}";
 
 /// The word of an access, unless the filter (event/filter.h) knows it. $0, $1: scratch; $2: the
-/// cursor, $3: the filter, $4: the key in memory; $5: the address; $6: the word; $7:
+/// cursor, $3: the filter, which has the key in front of it; $4: the address; $5: the word; $6:
 /// filter::needs().
 inline constexpr char kFilteredProbe[] =
     "movq $3, $0\n\t"
     "testq $0, $0\n\t"
     "je 2f\n\t"
-    "movq $5, $1\n\t"
+    "movq $4, $1\n\t"
     "shrq $$8, $1\n\t"
-    "xorl ${5:k}, ${1:k}\n\t"
-    "andl $$0x3ffff8, ${1:k}\n\t"
-    "movq ($0,$1), $0\n\t"
-    "xorq $5, $0\n\t"
-    "xorq $4, $0\n\t"
-    "testq $7, $0\n\t"
+    "xorl ${4:k}, ${1:k}\n\t"
+    "andl $$0x3fff8, ${1:k}\n\t"
+    "movq ($0,$1), $1\n\t"
+    "xorq $4, $1\n\t"
+    "xorq -8($0), $1\n\t"
+    "testq $6, $1\n\t"
     "je 1f\n\t"
+    "pushq $5\n\t"
     "pushq $6\n\t"
-    "pushq $7\n\t"
     "call *__syndrome_miss@GOTPCREL(%rip)\n\t"
     "jmp 1f\n"
     "2:\n\t"
     "movq $2, $0\n\t"
-    "movq $6, ($0)\n\t"
+    "movq $5, ($0)\n\t"
     "addq $$8, $2\n\t"
     "cmpb $$0xf8, ${0:b}\n\t"
     "jne 1f\n\t"
     "call *__syndrome_full@GOTPCREL(%rip)\n"
     "1:";
-static_assert(filter::offset_of(~wire::Word{0} << 8) == 0xf8);
+static_assert(filter::offset_of(~wire::Word{0} << 8) == 0xf8 && filter::kBytes == 0x40000);
 inline constexpr char kFilteredProbeConstraints[] =
-    "=&r,=&r,*m,*m,*m,r,r,r,~{dirflag},~{fpsr},~{flags}";
+    "=&r,=&r,*m,*m,r,r,r,~{dirflag},~{fpsr},~{flags}";
 
 /// The enter or exit of a function that may be a block of the run: $3 is the byte of its flags that
 /// says so; the others as in kProbe.

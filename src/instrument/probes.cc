@@ -12,7 +12,7 @@ Probes::Probes(llvm::Module& module) : module_(module) {
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* word = llvm::Type::getInt64Ty(context);
   llvm::Type* half = llvm::Type::getInt32Ty(context);
-  auto* type = llvm::StructType::get(context, {pointer, half, half, pointer, word});
+  auto* type = llvm::StructType::get(context, {pointer, half, half, pointer});
   thread_ = module.getGlobalVariable(abi::kThread);
   if (thread_ == nullptr) {
     thread_ =
@@ -23,7 +23,7 @@ Probes::Probes(llvm::Module& module) : module_(module) {
                                 abi::kProbeConstraints, /*hasSideEffects=*/true);
   filtered_ = llvm::InlineAsm::get(
       llvm::FunctionType::get(llvm::StructType::get(context, {word, word}),
-                              {pointer, pointer, pointer, word, word, word}, false),
+                              {pointer, pointer, word, word, word}, false),
       abi::kFilteredProbe, abi::kFilteredProbeConstraints, /*hasSideEffects=*/true);
   block_ = llvm::InlineAsm::get(llvm::FunctionType::get(word, {pointer, word, pointer}, false),
                                 abi::kBlockProbe, abi::kBlockProbeConstraints,
@@ -52,9 +52,6 @@ llvm::CallInst* Probes::word(llvm::IRBuilder<>& at, llvm::Value* word, bool migr
 llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* word,
                                  Shape shape) {
   llvm::Value* window = thread_;
-  const auto part = [&](unsigned offset) {
-    return at.CreateConstGEP1_64(at.getInt8Ty(), window, offset);
-  };
   const std::uint64_t bytes = (std::uint64_t{1} << shape.bytes) - 1;
   llvm::Value* needs = nullptr;
   if (shape.bytes == 8) {
@@ -66,11 +63,10 @@ llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, ll
         at.CreateShl(at.getInt64(filter::needs(bytes, shape.writes) & ~keys), within);
     needs = at.CreateOr(those, at.getInt64(keys));
   }
-  llvm::CallInst* call = at.CreateCall(
-      filtered_, {window, part(abi::kFilterOffset), part(abi::kKeyOffset), address, word, needs});
+  llvm::Value* filter = at.CreateConstGEP1_64(at.getInt8Ty(), window, abi::kFilterOffset);
+  llvm::CallInst* call = at.CreateCall(filtered_, {window, filter, address, word, needs});
   call->addParamAttr(0, element(at.getPtrTy()));
   call->addParamAttr(1, element(at.getPtrTy()));
-  call->addParamAttr(2, element(at.getInt64Ty()));
   call->setDoesNotThrow();
   return call;
 }

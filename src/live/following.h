@@ -50,9 +50,12 @@ inline bool is_access(const Event& event) {
 class Filter {
  public:
   void new_segment(ThreadId thread) {
-    if (keeping_.contains(thread)) return;
-    Word& segment = segments_[thread];
-    keys_[thread] = filter::key_of(thread.value, ++segment);
+    if (!keeping_.contains(thread)) intrude(thread);
+  }
+  /// Another thread came to where this one has been.
+  void intrude(ThreadId thread) { keys_[thread] = filter::key_of(++last_key_); }
+  void intrude_all() {
+    for (auto& [thread, key] : keys_) key = filter::key_of(++last_key_);
   }
   /// In a block all of whose accesses count as one.
   void keep_key(ThreadId thread, bool keep) {
@@ -62,23 +65,22 @@ class Filter {
   }
   /// Whether the access is not worth a word.
   bool knows(ThreadId thread, const Place& place, bool write) {
-    Word& entry = table_[filter::offset_of(place.address)];
+    Word& entry = entry_of(thread, place.address);
     const Word needs = filter::needs(((Word{1} << place.bytes) - 1) << (place.address & 7), write);
     if (filter::knows(entry, place.address, keys_[thread], needs)) return true;
-    if (filter::needs_key(entry, place.address, keys_[thread], needs)) new_segment(thread);
     entry = filter::after(entry, place.address, keys_[thread], needs);
     return false;
   }
-  void touch(ThreadId thread, const Place& place, bool write) {
-    Word& entry = table_[filter::offset_of(place.address)];
-    entry = filter::touched(entry, place.address, keys_[thread], write);
-  }
+  void forget(ThreadId thread, std::uint64_t granule) { entry_of(thread, granule) = 0; }
 
  private:
   using Word = filter::Word;
-  std::map<Word, Word> table_;
-  std::map<ThreadId, Word> segments_;
+  Word& entry_of(ThreadId thread, std::uint64_t address) {
+    return entries_[{thread, filter::offset_of(address)}];
+  }
+  std::map<std::pair<ThreadId, Word>, Word> entries_;
   std::map<ThreadId, Word> keys_;
+  Word last_key_ = 0;
   std::set<ThreadId> keeping_;
 };
 
@@ -120,7 +122,6 @@ class Following {
       access.releases = releases(event);
     }
     if (access.atomic) {
-      filter_.touch(event.thread, place, access.write);
       if (keep_quietly(thread, access)) return;
       filter_.new_segment(event.thread);
     } else if (way_.filter && filter_.knows(event.thread, place, access.write)) {
@@ -178,9 +179,20 @@ class Following {
     put_late(entry.slot(), entry.position(), false, event);
   }
   void after(sieve::Entry) {}
-  static void intrude() {}
+  void intrude(sieve::Entry entry) {
+    if (installing_) return;
+    for (const auto& [id, thread] : threads_) {
+      if (thread.slot == entry.slot()) filter_.intrude(id);
+    }
+  }
+  void intrude_all() { filter_.intrude_all(); }
+  void forget(std::uint64_t granule) {
+    if (!installing_) filter_.forget(id_, granule);
+  }
   [[nodiscard]] sieve::Word past(std::uint32_t slot) const { return past_.of(slot); }
-  [[nodiscard]] sieve::Word horizon(std::uint32_t slot) const { return horizon_.of(slot); }
+  [[nodiscard]] sieve::Word horizon(std::uint32_t slot) const {
+    return sieve::without_block(horizon_.of(slot), begin_of(slot));
+  }
   void now(const sieve::Access& access, unsigned from, unsigned count) {
     if (installing_) return;
     filter_.new_segment(id_);

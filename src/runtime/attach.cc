@@ -241,7 +241,7 @@ bool attach() {
     }
   }
   if (first) {
-    if (process.filter != nullptr) settle_before_death();
+    if (process.follows) settle_before_death();
     modules_changed();
     check_allocator();
   }

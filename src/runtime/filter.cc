@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "event/unit.h"
@@ -13,8 +12,6 @@
 
 namespace syndrome::rt {
 namespace {
-
-wire::Word* table = nullptr;  // stays when a forked child attaches again
 
 std::atomic<std::uint32_t> blocks_lock{0};
 long blocks_read = 0;  // bytes of the answer; under blocks_lock
@@ -69,25 +66,21 @@ bool read_answer() {
 }  // namespace
 
 void make_filter() {
-  process.filter = nullptr;
+  process.follows = false;
   if (process.session->checked == sieve::Checked::kNothing || process.pinned) return;
-  if (table == nullptr) {
-    table = static_cast<wire::Word*>(sys::map(filter::kBytes, PROT_READ | PROT_WRITE,
-                                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  }
-  if (table == nullptr || !make_followers()) return;
-  process.filter = table;
+  if (!make_followers()) return;
+  process.follows = true;
   blocks_read = 0;
   blocks_lock.store(0, std::memory_order_relaxed);
 }
 
 void learn_blocks() {
-  if (process.filter == nullptr) return;
+  if (!process.follows) return;
   ProcessSlot& slot = process.session->slots[process.slot];
   const Lock lock(blocks_lock);
   slot.units.fetch_add(1, std::memory_order_release);
   if (wait_for_answer(slot) && read_answer()) return;
-  process.filter = nullptr;
+  process.follows = false;
   __syndrome_thread.filter = nullptr;
 }
 

@@ -85,8 +85,6 @@ void take_access(Follower& self, Word word) {
         access.site = sites.base + number - 1;
         Host host{self, number};
         const Word address = wire::address_of(word);
-        // The probe did not ask it: the thread was alone then.
-        if (__syndrome_thread.filter == nullptr) filter_touch(address, access.write);
         if ((address & 7) + site.bytes <= 8) {
           host.word = true;
           if (!keep(self, access, {address, site.bytes})) {
@@ -130,7 +128,6 @@ void take(Follower& self, Word word) {
     return word;
   }
   if (pages_on) return take_paged(self, word, end);
-  if (__syndrome_thread.filter == nullptr) return word;
   const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
   Word index = ~Word{0};
   Cell* cells = nullptr;
@@ -181,8 +178,7 @@ constexpr std::uint64_t kLongRun = 8;
                              std::uint32_t site) {
   constexpr unsigned kShift = 64 - Follower::kKnownRunBits;
   KnownRun& known = self.runs[((address ^ (Word{site} << 48)) * 0x9E3779B97F4A7C15u) >> kShift];
-  const KnownRun now{address, count, site, self.thread.since,
-                     last_intrusion.load(std::memory_order_relaxed)};
+  const KnownRun now{address, count, site, self.renewals, self.filter.now()};
   if (known == now) return true;
   known = now;
   return false;

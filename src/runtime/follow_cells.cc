@@ -1,12 +1,9 @@
 #include "runtime/follow_cells.h"
 
-#include "runtime/filter.h"
 #include "runtime/follow.h"
 #include "runtime/follow_pages.h"
 
 namespace syndrome::rt {
-
-std::atomic<Word> last_intrusion{0};
 
 namespace {
 
@@ -14,6 +11,7 @@ void update(Host& host, Cell* cell, const Access& access) {
   if (cell == nullptr) {
     // There is no memory to follow this granule: all its accesses are told.
     host.self.thread.after_unknown = true;
+    host.forget(access.granule);
     sieve::each_run(access.bytes, [&](unsigned from, unsigned count) {
       if (!access.atomic) host.now(access, from, count);
     });
@@ -57,8 +55,6 @@ void follow_slowly(Host& host, const Access& access) {
       d = __atomic_load_n(&more.b, __ATOMIC_RELAXED);
     }
     if (sieve::is_known(a, b, c, d, host.self.thread, access.bytes, access.write)) return;
-    // Others, who know what they did there, must see that someone else was there.
-    filter_touch(access.granule, access.write);
     if ((d & Entry::kMore) == 0 && update_quietly(host, *cell, a, access)) return;
   }
   update(host, cell, access);
@@ -149,7 +145,6 @@ bool keep_atomic(Follower& self, const Access& access) {
   const Word c = two ? __atomic_load_n(&more.a, __ATOMIC_RELAXED) : 0;
   const Word d = two ? __atomic_load_n(&more.b, __ATOMIC_RELAXED) : 0;
   if (sieve::is_known_atomic(a, b, c, d, self.thread, access.bytes, access.write)) return true;
-  filter_touch(access.granule, access.write);
   Host host{self};
   lock_cell(*cell);
   self.cell = cell;
@@ -186,6 +181,8 @@ void stir(Word address) {
 bool renew(Follower& self, Word address, Word bytes) {
   const Word end = address + bytes;
   if (end > wire::kAddressMask) return true;
+  filter_forget(self, address, bytes);
+  ++self.renewals;
   bool told = false;
   Host host{self};
   while (address < end) {
@@ -210,8 +207,6 @@ bool renew(Follower& self, Word address, Word bytes) {
       const Word next = (address | 7) + 1 < stop ? (address | 7) + 1 : stop;
       Cell& cell = *cell_at(address);
       if ((cell.a | cell.b | cell.stirred()) != 0) {
-        filter_forget(address);
-        intrude(self);
         lock_cell(cell);
         told |= cell.stirred() != 0 || (cell.b & Entry::kSync) != 0 ||
                 (cell.a & ~Entry::kLock) == sieve::kHot;

@@ -4,6 +4,7 @@
 
 #include "event/sieve_quick.h"
 #include "event/sieve_update.h"
+#include "runtime/filter.h"
 #include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
 
@@ -34,8 +35,17 @@ struct Host {
     node_at(at).next = self.free_nodes;
     self.free_nodes = at;
   }
-  [[nodiscard]] static Word horizon(std::uint32_t slot) { return horizon_of(slot); }
-  void intrude() const { rt::intrude(self); }
+  [[nodiscard]] static Word horizon(std::uint32_t slot) {
+    return sieve::without_block(horizon_of(slot), rt::begin_of(slot));
+  }
+  /// Its thread may have ended: the filter stays.
+  static void intrude(Entry entry) { follower_at(entry.slot())->filter.intrude(); }
+  static void intrude_all() {
+    for (std::uint32_t i = 0; i < slots_in_use(); ++i) {
+      if (Follower* const each = follower_at(i); each != nullptr) each->filter.intrude();
+    }
+  }
+  void forget(Word granule) const { filter_forget(self, granule, 8); }
   [[nodiscard]] static Word past(std::uint32_t slot) { return past_of(slot); }
   [[nodiscard]] static Word begin_of(std::uint32_t slot) { return rt::begin_of(slot); }
 

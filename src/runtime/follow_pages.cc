@@ -24,7 +24,8 @@ constexpr Word kFlushing = ~Word{0} >> 12;
 /// What the owner of a page did is put where it would be without the log; nothing of it is news.
 struct Installing : Host {
   static void now(const Access& /*access*/, unsigned /*from*/, unsigned /*count*/) {}
-  static void intrude() {}
+  static void intrude(Entry /*entry*/) {}
+  static void forget(Word /*granule*/) {}
 };
 
 /// Calls visit(item) for each single access of an item.
@@ -377,8 +378,6 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
     if (samples) ++log.sample.passed_on;
     const Word from = address & 7;
     if (from + site.bytes > 8) break;
-    // The probe did not ask the filter.
-    if (!filtered) filter_touch(address, write);
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
     if (!follow_own(self.mine, chunk->cells[(address >> 3) % kChunkCells], bytes, write,
                     sites.base + number)) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "event/filter.h"
 #include "event/pages.h"
 #include "event/quiet.h"
 #include "event/sieve.h"
@@ -147,8 +148,8 @@ struct KnownRun {
   Word address;
   std::uint64_t count;
   std::uint32_t site;
-  Word since;      // sieve::Thread::since: in the same block, or since the same event
-  Word intrusion;  // the last one before it
+  std::uint32_t renewals;  // Follower::renewals then
+  Word key;                // of the filter
 
   [[nodiscard]] bool operator==(const KnownRun&) const = default;
 };
@@ -170,6 +171,7 @@ struct Follower {
   };
 
   alignas(256) Word lines[1 + kMaxHandlers][wire::kLineWords];  // the first is the thread's
+  alignas(64) filter::Table filter;
   Word* done;                                                   // what is before has been settled
   std::uint32_t handlers;
   std::uint32_t depth;
@@ -202,7 +204,7 @@ struct Follower {
   sieve::QuietLocks quiet;             // those that it holds
   sieve::Section sections[kSections];  // and the last ones that it has released; a ring
   std::uint32_t section_count;
-  Word intrusions;      // of this slot
+  std::uint32_t renewals;  // how often memory became another variable
   sieve::Thread owner;  // in whose place this one puts accesses into cells
   Log log;
   KnownRun runs[1u << kKnownRunBits];
@@ -246,17 +248,6 @@ void reset_units();
 void tell_frames(Follower& self);
 /// An event of the thread is in the ring.
 void told(Follower& self);
-
-// follow_cells.cc
-
-/// A different value whenever a thread came to where another one's accesses were that nothing
-/// orders before it, or that are in an open block. Who has not seen it change since it went through
-/// a loop, with nothing told in between or in the same block, knows the same loop.
-extern std::atomic<Word> last_intrusion;
-inline void intrude(Follower& self) {
-  last_intrusion.store((++self.intrusions << sieve::kSlotBits) | self.thread.slot,
-                       std::memory_order_relaxed);
-}
 
 // follow_order.cc
 

@@ -73,7 +73,7 @@ std::atomic<std::uint32_t> last_settler{0};
 
 extern "C" {
 constinit thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0,
-                                                         nullptr, 0};
+                                                         nullptr};
 }
 constinit thread_local Thread tls __attribute__((tls_model("initial-exec"))) = {};
 constinit thread_local wire::Word scratch[2 * wire::kLineWords]

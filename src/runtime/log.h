@@ -25,8 +25,7 @@ struct ThreadWindow {
   wire::Word* cursor;
   std::uint32_t call;    // site of the call that is going on, in the function that runs
   std::uint32_t inside;  // > 0: in the runtime itself; interposed functions only pass on
-  wire::Word* filter;    // null: every access is written
-  wire::Word key;        // of this thread in the filter (event/filter.h)
+  wire::Word* filter;    // the entries of filter::Table; null: every access is written
 };
 extern "C" {
 __attribute__((visibility("default"))) extern constinit thread_local ThreadWindow __syndrome_thread

@@ -91,7 +91,6 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
     if (following()) loaded();
     return noise();
   }
-  filter_touch(number_of(address) & ~std::uintptr_t{7}, kind != wire::Sync::kAtomicLoad);
   sync_at(kind, number_of(address), version, what >> 8, site);
   tls.last_load = following() ? nullptr : cursor();
   if (following()) loaded();
@@ -144,8 +143,6 @@ PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   at[1] = wire::operand(number_of(address));
   at[2] = wire::operand(bytes);
   appended(3);
-  // What was told of the one that lay there before does not stand for this one.
-  new_segment();
 }
 
 extern "C" {

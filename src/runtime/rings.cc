@@ -165,11 +165,11 @@ bool claim_ring(std::uint32_t number) {
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
   } else {
     __syndrome_thread.cursor = tls.words + 1;
-    start_filter();
+    __syndrome_thread.filter = nullptr;
     std::uint32_t index = 0;
     while (rings[index] != ring) ++index;
     // Whoever has no follower tells everything.
-    if (process.filter != nullptr && !start_following(index)) __syndrome_thread.filter = nullptr;
+    if (process.follows && start_following(index)) start_filter();
   }
   return true;
 }

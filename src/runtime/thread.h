@@ -46,8 +46,7 @@ struct Thread {
   std::uint32_t deferred;
   Taken locks[8];
   Follower* follower;     // of this thread's accesses (follow.h); null: the ring gets all of them
-  std::uint64_t segment;  // counts keys of the filter
-  bool keeps_key;         // in a block all of whose accesses count as one (sieve::Thread::whole)
+  bool keeps_key;  // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;   // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
   std::uint32_t handlers;       // that are running
@@ -75,7 +74,7 @@ struct Process {
   bool exact;          // the order of all accesses is recorded
   bool pinned;         // every probe comes to the runtime: exact, or for noise
   bool foreign;        // the recorder's pid means another process, or none, here
-  wire::Word* filter;  // null: none
+  bool follows;        // its threads follow their accesses (follow.h), with filters
 };
 extern Process process;
 
