@@ -132,7 +132,11 @@ record::MakeTaker watcher(const RunCall& call, const Checker& checker) {
   live::WatchOptions options;
   options.kind = kind_of(checker);
   options.spec = checker.spec();
-  options.other_blocks = checker.declared_deterministic();
+  if (options.kind == sieve::Checked::kDeterminism) {
+    options.other_blocks = checker.declared_deterministic();
+  }
+  constexpr std::array<std::string_view, 1> kRaces = {"races"};
+  options.atomic_blocks = !checker.checks_only(kRaces);
   options.snapshots = call.eager;
   return [options](const std::string& output) { return live::watch(options, output); };
 }

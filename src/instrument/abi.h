@@ -62,7 +62,7 @@ inline constexpr char kFilteredProbe[] =
     "movq $4, $1\n\t"
     "shrq $$8, $1\n\t"
     "xorl ${4:k}, ${1:k}\n\t"
-    "andl $$0x3fff8, ${1:k}\n\t"
+    "andl $$0xffff8, ${1:k}\n\t"
     "movq ($0,$1), $1\n\t"
     "xorq $4, $1\n\t"
     "xorq -8($0), $1\n\t"
@@ -80,7 +80,7 @@ inline constexpr char kFilteredProbe[] =
     "jne 1f\n\t"
     "call *__syndrome_full@GOTPCREL(%rip)\n"
     "1:";
-static_assert(filter::offset_of(~wire::Word{0} << 8) == 0xf8 && filter::kBytes == 0x40000);
+static_assert(filter::offset_of(~wire::Word{0} << 8) == 0xf8 && filter::kBytes == 0x100000);
 inline constexpr char kFilteredProbeConstraints[] =
     "=&r,=&r,*m,*m,r,r,r,~{dirflag},~{fpsr},~{flags}";
 

@@ -377,8 +377,13 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     const LabelId label = names_.function(function);
     const std::uint32_t flags = meta_->functions[function].flags;
     unsigned role = 0;
-    constexpr std::uint32_t kAnnotated = unit::kAtomic | unit::kDeterministic | unit::kUnitOfWork;
-    if ((flags & kAnnotated) != 0) role |= kToldRole;
+    if (!options_.atomic_blocks) return 0;
+    // What is told begins anew for a thread: only where somebody looks at it.
+    const std::uint32_t annotated =
+        unit::kAtomic | (options_.kind == sieve::Checked::kDeterminism
+                             ? std::uint32_t{unit::kDeterministic | unit::kUnitOfWork}
+                             : 0);
+    if ((flags & annotated) != 0) role |= kToldRole;
     if ((flags & unit::kAtomic) != 0 && !mapper_.is_excluded(label, names_.names()))
       role |= kAtomicRole;
     if (mapper_.is_block(label, names_.names())) role |= kToldRole | kAtomicRole;

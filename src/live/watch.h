@@ -25,7 +25,8 @@ struct WatchOptions {
   const spec::Spec* spec = nullptr;              // which functions are blocks; outlives the watch
   /// Blocks for other checks, by name; may be empty.
   std::function<bool(std::string_view)> other_blocks;
-  bool snapshots = false;  // the trace is read while it grows
+  bool atomic_blocks = true;  // something is checked that they matter to
+  bool snapshots = false;     // the trace is read while it grows
 };
 
 /// Writes into the file `output` (live/told_trace.h).

@@ -32,14 +32,7 @@ void told(Follower& self) {
 
 namespace {
 
-void push(Follower& self, const unit::Function* function, std::uint32_t call) {
-  if (self.depth == Follower::kMaxDepth || self.lost_depth != 0) {
-    ++self.lost_depth;
-    return;
-  }
-  const std::uint32_t flags = function->flags & (unit::kLiveBlock | unit::kLiveAtomic);
-  self.frames[self.depth++] = {function, 0, call, flags};
-  if ((flags & unit::kLiveBlock) == 0) return;
+[[gnu::noinline]] void begin_block(Follower& self, std::uint32_t flags) {
   tell_frames(self);
   told(self);
   if ((flags & unit::kLiveAtomic) != 0 && self.blocks++ == 0 && self.scopes == 0) {
@@ -47,10 +40,18 @@ void push(Follower& self, const unit::Function* function, std::uint32_t call) {
     set_begin(self);
   }
 }
+[[gnu::always_inline]] inline void push(Follower& self, const unit::Function* function,
+                                        std::uint32_t call) {
+  if (self.depth == Follower::kMaxDepth || self.lost_depth != 0) {
+    ++self.lost_depth;
+    return;
+  }
+  const std::uint32_t flags = function->flags & (unit::kLiveBlock | unit::kLiveAtomic);
+  self.frames[self.depth++] = {function, 0, call, flags};
+  if ((flags & unit::kLiveBlock) != 0) begin_block(self, flags);
+}
 
-void pop(Follower& self) {
-  const Frame& frame = self.frames[--self.depth];
-  if (self.told_depth <= self.depth) return;
+[[gnu::noinline]] void tell_exit(Follower& self, const Frame& frame) {
   self.told_depth = self.depth;
   append(wire::control(wire::Control::kExit, reinterpret_cast<std::uintptr_t>(frame.function), 0));
   if ((frame.flags & unit::kLiveBlock) == 0) return;
@@ -59,6 +60,10 @@ void pop(Follower& self) {
     self.thread.end_block();
     set_begin(self);
   }
+}
+[[gnu::always_inline]] inline void pop(Follower& self) {
+  const Frame& frame = self.frames[--self.depth];
+  if (self.told_depth > self.depth) tell_exit(self, frame);
 }
 
 /// As trace/capture_walk.h: what is above it has ended with it.
@@ -73,7 +78,25 @@ void exit_function(Follower& self, const unit::Function* function) {
   while (self.depth >= at) pop(self);
 }
 
-void take_access(Follower& self, Word word) {
+/// Of several granules, those that the filter does not know.
+void follow_wide(Host& host, Access& access, Word address, Word bytes) {
+  Follower& self = host.self;
+  const Word end = address + bytes;
+  constexpr Word kMost = 64;
+  if (pages_on || bytes > kMost) return follow_bytes(host, access, address, bytes);
+  for (Word next = 0; address < end; address = next) {
+    next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
+    const Word mask = ((Word{1} << (next - address)) - 1) << (address & 7);
+    const Word needs = filter::needs(mask, access.write);
+    Word& entry = self.filter.entry(address);
+    const Word key = self.filter.now();
+    if (filter::knows(entry, address, key, needs)) continue;
+    entry = filter::after(entry, address, key, needs);
+    follow(host, access, address & ~Word{7}, static_cast<unsigned>(mask));
+  }
+}
+
+[[gnu::noinline]] void take_access(Follower& self, Word word) {
   const std::uint32_t number = wire::top_of(word) | self.wide;
   self.wide = 0;
   if (self.depth != 0 && self.lost_depth == 0) {
@@ -91,7 +114,7 @@ void take_access(Follower& self, Word word) {
             follow(host, access, address & ~Word{7}, ((1u << site.bytes) - 1u) << (address & 7));
           }
         } else {
-          follow_bytes(host, access, address, site.bytes);
+          follow_wide(host, access, address, site.bytes);
         }
       }
     }
@@ -106,8 +129,7 @@ void take_access(Follower& self, Word word) {
   }
 }
 
-void take(Follower& self, Word word) {
-  if (!wire::is_control(word)) return take_access(self, word);
+[[gnu::noinline]] void take_control(Follower& self, Word word) {
   const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
   switch (wire::kind_of(word)) {
     case wire::Control::kLeaf: self.leaf = 1; [[fallthrough]];
@@ -115,6 +137,18 @@ void take(Follower& self, Word word) {
     case wire::Control::kExit: exit_function(self, function); break;
     case wire::Control::kWide: self.wide = wire::top_of(word) << 16; break;
     default: break;
+  }
+}
+[[gnu::always_inline]] inline void take(Follower& self, Word word) {
+  if (!wire::is_control(word)) return take_access(self, word);
+  const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
+  if (wire::kind_of(word) == wire::Control::kEnter) {
+    push(self, function, wire::top_of(word));
+  } else if (wire::kind_of(word) == wire::Control::kExit && self.lost_depth == 0 &&
+             self.depth != 0 && self.frames[self.depth - 1].function == function) {
+    pop(self);
+  } else {
+    take_control(self, word);
   }
 }
 

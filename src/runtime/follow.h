@@ -31,6 +31,8 @@ bool make_followers();
 /// of everything.
 bool start_following(std::uint32_t slot);
 void stop_following();
+/// Whether a thread that is about to begin comes behind all that the threads of a slot did.
+[[nodiscard]] bool comes_behind_slot(std::uint32_t thread, std::uint32_t slot);
 
 [[nodiscard]] inline bool following() {
   return tls.follower != nullptr;

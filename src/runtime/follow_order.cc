@@ -220,6 +220,16 @@ Follower* begin_order(std::uint32_t slot) {
   return follower;
 }
 
+bool comes_behind_slot(std::uint32_t thread, std::uint32_t slot) {
+  if (slot >= sieve::kKnown) return false;
+  if (positions[slot] <= 1) return true;
+  SyncClock& clock = lock_place(key_of_thread(thread));
+  const bool known = clock.object == key_of_thread(thread) &&
+                     clock.rounds.clocks[0].at[slot] >= positions[slot];
+  unlock_clock(clock);
+  return known;
+}
+
 void end_order(Follower& self) {
   const std::uint32_t slot = self.thread.slot;
   alive[slot].store(false, std::memory_order_release);

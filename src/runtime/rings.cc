@@ -13,6 +13,7 @@
 
 #include <sys/mman.h>
 
+#include "event/known.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
 #include "runtime/session_files.h"
@@ -40,11 +41,17 @@ std::size_t mapped_bytes() {
   return ring_bytes(process.ring_words) + kPage;
 }
 
-RingHeader* free_ring(std::uint32_t count) {
+/// The one whose last thread the new one comes behind, if there is one: what others know of the new
+/// one is then all of what they know of the slot (sieve::Thread::speaks_for_slot). If there is
+/// none, `any` other one.
+RingHeader* free_ring(std::uint32_t count, std::uint32_t number, bool any) {
+  RingHeader* found = nullptr;
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (rings[i]->state.load(std::memory_order_acquire) == RingState::kFree) return rings[i];
+    if (rings[i]->state.load(std::memory_order_acquire) != RingState::kFree) continue;
+    if (!process.follows || comes_behind_slot(number, i)) return rings[i];
+    if (found == nullptr) found = rings[i];
   }
-  return nullptr;
+  return any ? found : nullptr;
 }
 
 RingHeader* map_new(long offset) {
@@ -85,7 +92,7 @@ RingHeader* new_ring(std::uint32_t count) {
 }
 
 /// No room for another one: the recorder is about to empty those of threads that have ended.
-RingHeader* wait_for_ring(std::uint32_t count) {
+RingHeader* wait_for_ring(std::uint32_t count, std::uint32_t number) {
   const auto finished = [count] {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (rings[i]->state.load(std::memory_order_acquire) == RingState::kFinished) return true;
@@ -94,7 +101,7 @@ RingHeader* wait_for_ring(std::uint32_t count) {
   };
   // Two seconds: long for a recorder that lives, and bearable with one that does not.
   for (int i = 0; i < 2000; ++i) {
-    if (RingHeader* const ring = free_ring(count); ring != nullptr) return ring;
+    if (RingHeader* const ring = free_ring(count, number, true); ring != nullptr) return ring;
     if (!finished() || process.session->stop.load(std::memory_order_relaxed) != 0) break;
     const timespec pause{0, 1'000'000};
     sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
@@ -130,11 +137,11 @@ bool claim_ring(std::uint32_t number) {
   const std::uint32_t count = slot.rings.load(std::memory_order_relaxed);
   // One that the recorder has emptied after its thread ended, or a new one.
   const bool any = slot.free.load(std::memory_order_acquire) != 0;
-  RingHeader* ring = any ? free_ring(count) : nullptr;
+  RingHeader* ring = any ? free_ring(count, number, count >= sieve::kKnown) : nullptr;
   bool reused = ring != nullptr;
   if (ring == nullptr) ring = new_ring(count);
   if (ring == nullptr) {
-    ring = wait_for_ring(count);
+    ring = wait_for_ring(count, number);
     reused = ring != nullptr;
   }
   if (ring == nullptr) {
