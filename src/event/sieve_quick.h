@@ -88,6 +88,49 @@ template <class Host>
   return true;
 }
 
+/// The same for a read of just the bytes that the thread has read before, at an earlier position,
+/// when others do nothing but read there as well: only that entry changes. What several threads
+/// read is read like this again and again, after each synchronization and in each block.
+template <class Host>
+[[nodiscard]] [[gnu::always_inline]] inline bool read_again(const Host& host, Cell& cell, Word a,
+                                                            const Thread& thread,
+                                                            const Access& access) {
+  if (access.write || a == kHot) return false;
+  const Word read = access.bytes;
+  const Word any = read | (read << 8);
+  Word* mine = nullptr;
+  Word flags_of_mine = 0;
+  std::uint32_t* site_of_mine = nullptr;
+  const auto look = [&](Word& entry, Word flags, std::uint32_t& site) {
+    const Word bits = entry & ~flags;
+    if ((bits & any) == 0) return true;
+    const Entry each{bits};
+    if (each.atomic()) return false;
+    if (!thread.owns(each)) return (each.written() & read) == 0;
+    if ((bits & Entry::kBytes) != read || (bits & Entry::kTold) != 0) return false;
+    mine = &entry;
+    flags_of_mine = entry & flags;
+    site_of_mine = &site;
+    return true;
+  };
+  const Word b = cell.b;
+  if (!look(cell.a, Entry::kLock, cell.site_a) ||
+      !look(cell.b, Entry::kSync | Entry::kMore, cell.site_b)) {
+    return false;
+  }
+  if ((b & Entry::kMore) != 0) {
+    Cell& more = host.more(cell);
+    if ((more.b & Entry::kMore) != 0 || !look(more.a, 0, more.site_a) ||
+        !look(more.b, 0, more.site_b)) {
+      return false;
+    }
+  }
+  if (mine == nullptr) return false;
+  *mine = Entry::of(thread.slot, thread.position).bits | read | flags_of_mine;
+  *site_of_mine = access.site | (site_of_mine == &cell.site_b ? cell.stirred() : 0);
+  return true;
+}
+
 /// The same for a cell whose entries are in a list, in their places: bytes of a granule that are
 /// accessed one by one, and readers that nothing orders. False also when the list is not needed any
 /// more.

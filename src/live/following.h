@@ -134,8 +134,10 @@ class Following {
     const sieve::Cell& second = more(cell);
     if (access.atomic ||
         !sieve::is_known(cell.a, cell.b, second.a, second.b, thread, access.bytes, access.write)) {
-      const bool quiet = !access.atomic && event.target % 3 != 0 &&
-                         sieve::update_quietly(*this, cell, cell.a, thread, access);
+      const bool quiet =
+          !access.atomic && event.target % 3 != 0 &&
+          ((told_.size() % 2 == 0 && sieve::read_again(*this, cell, cell.a, thread, access)) ||
+           sieve::update_quietly(*this, cell, cell.a, thread, access));
       cell.a &= ~sieve::Entry::kLock;
       const bool listed = !quiet && !access.atomic && event.target % 2 != 0 &&
                           sieve::update_listed(*this, cell, thread, access);

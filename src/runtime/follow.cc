@@ -152,7 +152,7 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   }
 }
 
-/// What most words are: accesses of the function that runs to cells that follow_own() knows what to
+/// What most words are: accesses of the function that runs to cells that follow_quickly() knows what to
 /// do with. The first word that is another one.
 [[nodiscard]] const Word* take_own(Follower& self, const Word* word, const Word* end) {
   if (word == end || wire::is_control(*word)) return word;
@@ -164,7 +164,7 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   if (pages_on) return take_paged(self, word, end);
   const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
   Word index = ~Word{0};
-  Cell* cells = nullptr;
+  Chunk* chunk = nullptr;
   for (; word < end; ++word) {
     if (wire::is_control(*word)) break;
     const std::uint32_t number = wire::top_of(*word) - 1;
@@ -175,20 +175,19 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     if (site.kind > unit::SiteKind::kReadWrite || from + site.bytes > 8) break;
     if (address >> kChunkBits != index) {
       index = address >> kChunkBits;
-      Chunk* const chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
+      chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
       if (chunk == nullptr) break;
-      cells = chunk->cells;
     }
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (!follow_own(self.mine, cells[(address >> 3) % kChunkCells], bytes,
-                    site.kind != unit::SiteKind::kRead, sites.base + number)) {
+    if (!follow_quickly(self.mine, *chunk, address, bytes, site.kind != unit::SiteKind::kRead,
+                        sites.base + number)) {
       break;
     }
   }
   return word;
 }
 
-/// Of accesses at regular distances, how many follow_own() knew what to do with.
+/// Of accesses at regular distances, how many follow_quickly() knew what to do with.
 template <bool kWrite>
 [[nodiscard]] [[gnu::noinline]] std::uint64_t follow_strides(const Mine& mine, Word address,
                                                              std::int64_t stride,
@@ -197,8 +196,8 @@ template <bool kWrite>
   for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
     const Word at = address & wire::kAddressMask;
     Chunk* const chunk = __atomic_load_n(&chunks[at >> kChunkBits], __ATOMIC_ACQUIRE);
-    if (chunk == nullptr || !follow_own_as<kWrite>(mine, chunk->cells[(at >> 3) % kChunkCells],
-                                                   mask << (at & 7), site)) {
+    if (chunk == nullptr ||
+        !follow_quickly_as<kWrite>(mine, *chunk, at, mask << (at & 7), site)) {
       return k;
     }
   }

@@ -34,7 +34,8 @@ void update(Host& host, Cell* cell, const Access& access) {
                                                               __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return false;
   }
-  const bool done = sieve::update_quietly(host, cell, a, host.self.thread, access);
+  const bool done = sieve::read_again(host, cell, a, host.self.thread, access) ||
+                    sieve::update_quietly(host, cell, a, host.self.thread, access);
   if (a == 0) soil(access.granule);
   unlock_cell(cell);
   return done;

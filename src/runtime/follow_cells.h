@@ -121,32 +121,75 @@ bool renew(Follower& self, Word address, Word bytes);
   return true;
 }
 
-/// An access to a cell that has only what its own thread did, and what is past: most of them.
-/// False: it is another one, and nothing has changed.
+/// What an access leaves of another thread's entry. False: it has to be told, or is not for here.
+[[nodiscard]] [[gnu::always_inline]] inline bool yields(const Mine& mine, const Cell& cell,
+                                                        Word& entry, Word both, Word conflicts,
+                                                        Word superfluous) {
+  constexpr Word kSpecial = Entry::kAtomic | Entry::kLock | Entry::kMore;
+  if ((entry & kSpecial) != 0) return false;
+  const Entry other{entry};
+  const std::uint32_t slot = other.slot();
+  if (other.position() < Host::horizon(slot) ||
+      (cell.stirred() == 0 && other.position() < past_of(slot))) {
+    entry = 0;
+    return true;
+  }
+  if ((entry & both) == 0) return true;
+  if (sieve::matters(*mine.thread, other, begin_of(slot))) return (entry & conflicts) == 0;
+  if ((entry & superfluous) == 0) return true;
+  entry &= ~(superfluous | Entry::kTold);
+  if ((entry & Entry::kBytes) == 0) entry = 0;
+  return true;
+}
+
+/// An access to a cell in which two entries are enough, and of which nothing has to be told: most of
+/// them. False: it is another one, and nothing has changed.
 [[nodiscard]] bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write,
                                    std::uint32_t site);
 template <bool kWrite>
-[[nodiscard]] [[gnu::always_inline]] inline bool follow_own_as(const Mine& mine, Cell& cell,
-                                                               Word bytes, std::uint32_t site) {
+[[nodiscard]] [[gnu::always_inline]] inline bool follow_quickly_as(const Mine& mine, Chunk& chunk,
+                                                                   Word address, Word bytes,
+                                                                   std::uint32_t site) {
+  Cell& cell = chunk.cells[(address >> 3) % kChunkCells];
   const Word was_a = __atomic_load_n(&cell.a, __ATOMIC_RELAXED);
   const Word was_b = __atomic_load_n(&cell.b, __ATOMIC_RELAXED);
   static_assert(Entry::kLock == Entry::kSync);
   constexpr Word kAccessed = kWrite ? 0xff00 : 0xff;
   const Word accessed = kWrite ? bytes << 8 : bytes;
+  const Word both = (bytes << 8) | bytes;
   // Of an entry, what this access makes superfluous; and what makes this one superfluous.
-  const Word superfluous = kWrite ? (bytes << 8) | bytes : bytes;
+  const Word superfluous = kWrite ? both : bytes;
+  const Word conflicts = kWrite ? both : bytes << 8;
+  const auto is_own = [&](Word entry) {
+    return ((entry ^ mine.who) & (Mine::kWho | Entry::kMore)) == 0 && entry >= mine.first;
+  };
   const auto covers = [&](Word entry) {
     const Word has = kWrite ? entry >> 8 : entry | (entry >> 8);
     return entry >= mine.since && (bytes & ~has) == 0;
   };
-  if (was_a == 0) return false;
+  // What is left of an own one.
+  const auto rest = [&](Word entry) {
+    const Word left = entry & ~superfluous;
+    if (left == entry) return entry;
+    return (left & Entry::kBytes) == 0 ? 0 : left & ~Entry::kTold;
+  };
+  const bool own_a = is_own(was_a);
+  const bool own_b = is_own(was_b);
   Word a = was_a;
-  if (!own_or_past(mine, cell, a)) return false;
   Word b = was_b;
-  if (b != 0 && !own_or_past(mine, cell, b)) {
-    return (b & Entry::kMore) != 0 && follow_own_four(mine, cell, bytes, kWrite, site);
+  if (own_a) {
+    if (a < mine.past && cell.stirred() == 0) a = 0;
+  } else if (a != 0 && !yields(mine, cell, a, both, conflicts, superfluous)) {
+    return false;
   }
-  if (covers(a) || covers(b)) return true;
+  if (own_b) {
+    if (b < mine.past && cell.stirred() == 0) b = 0;
+  } else if (b != 0 && !yields(mine, cell, b, both, conflicts, superfluous)) {
+    return own_a && (b & Entry::kMore) != 0 && follow_own_four(mine, cell, bytes, kWrite, site);
+  }
+  if ((own_a && covers(a)) || (own_b && covers(b))) return true;
+  std::uint8_t& dirty = chunk.dirty[(address >> 12) % kChunkPages];
+  if (__atomic_load_n(&dirty, __ATOMIC_RELAXED) == 0) __atomic_store_n(&dirty, 1, __ATOMIC_RELAXED);
   Word expected = was_a;
   // The same access to a neighbour.
   if (((a ^ mine.fresh) & ~kAccessed) == 0 && cell.site_a == site && (b & superfluous) == 0 &&
@@ -159,13 +202,8 @@ template <bool kWrite>
     return __atomic_load_n(&cell.b, __ATOMIC_RELAXED) == was_b;
   }
   // What this one leaves of the two, and where there is room for it.
-  const auto rest = [&](Word entry) {
-    const Word left = entry & ~superfluous;
-    if (left == entry) return entry;
-    return (left & Entry::kBytes) == 0 ? 0 : left & ~Entry::kTold;
-  };
-  a = rest(a);
-  b = rest(b);
+  if (own_a) a = rest(a);
+  if (own_b) b = rest(b);
   if (a != 0 && b != 0) return false;
   if (!__atomic_compare_exchange_n(&cell.a, &expected, was_a | Entry::kLock, false,
                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -187,19 +225,18 @@ template <bool kWrite>
   __atomic_store_n(&cell.a, a, __ATOMIC_RELEASE);
   return true;
 }
-[[nodiscard]] [[gnu::always_inline]] inline bool follow_own(const Mine& mine, Cell& cell,
-                                                            Word bytes, bool write,
-                                                            std::uint32_t site) {
-  return write ? follow_own_as<true>(mine, cell, bytes, site)
-               : follow_own_as<false>(mine, cell, bytes, site);
+[[nodiscard]] [[gnu::always_inline]] inline bool follow_quickly(const Mine& mine, Chunk& chunk,
+                                                                Word address, Word bytes,
+                                                                bool write, std::uint32_t site) {
+  return write ? follow_quickly_as<true>(mine, chunk, address, bytes, site)
+               : follow_quickly_as<false>(mine, chunk, address, bytes, site);
 }
 
 [[gnu::always_inline]] inline void follow(Host& host, Access& access, Word granule,
                                           unsigned bytes) {
   Chunk* const chunk = __atomic_load_n(&chunks[granule >> kChunkBits], __ATOMIC_ACQUIRE);
   if (__builtin_expect(static_cast<long>(chunk != nullptr), 1) != 0 &&
-      follow_own(host.self.mine, chunk->cells[(granule >> 3) % kChunkCells], bytes, access.write,
-                 access.site)) {
+      follow_quickly(host.self.mine, *chunk, granule, bytes, access.write, access.site)) {
     return;
   }
   access.granule = granule;

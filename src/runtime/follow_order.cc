@@ -17,14 +17,14 @@
 namespace syndrome::rt {
 
 sieve::Past past;
+sieve::Horizon horizons;  // under horizon_lock, but to be looked at
+std::atomic<Word> begins[sieve::kSlots];
 
 namespace {
 
 std::atomic<Follower*> followers[sieve::kSlots];
 Word positions[sieve::kSlots];            // where the slot's next thread begins
-std::atomic<Word> begins[sieve::kSlots];  // of the blocks that are open
 std::atomic<std::uint32_t> slot_count{0};
-sieve::Horizon horizons;  // under horizon_lock, but to be looked at
 std::atomic<std::uint32_t> horizon_lock{0};
 std::atomic<std::uint32_t> past_lock{0};  // who advances all slots
 std::atomic<bool> alive[sieve::kSlots];
@@ -143,12 +143,6 @@ void set_begin(Follower& self) {
 }
 Follower* follower_at(std::uint32_t slot) {
   return followers[slot].load(std::memory_order_acquire);
-}
-Word begin_of(std::uint32_t slot) {
-  return begins[slot].load(std::memory_order_relaxed);
-}
-Word horizon_of(std::uint32_t slot) {
-  return horizons.of(slot);
 }
 bool is_alone(const Follower& self) {
   if (self.thread.begin != 0 || living.load(std::memory_order_acquire) != 1 ||

@@ -154,7 +154,7 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
   }
 }
 
-/// As put(), for the simple cases of a cell that nobody else can come to: see follow_own_as(),
+/// As put(), for the simple cases of a cell that nobody else can come to: see follow_quickly_as(),
 /// which has to be on its guard. False: nothing has changed.
 [[nodiscard]] [[gnu::always_inline]] inline bool put_quickly(const Mine& mine, Cell& cell,
                                                              Word bytes, bool write,
@@ -379,8 +379,7 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
     const Word from = address & 7;
     if (from + site.bytes > 8) break;
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (!follow_own(self.mine, chunk->cells[(address >> 3) % kChunkCells], bytes, write,
-                    sites.base + number)) {
+    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites.base + number)) {
       break;
     }
   }

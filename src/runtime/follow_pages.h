@@ -43,7 +43,7 @@ inline void passed(Follower& self) {
   }
 }
 
-/// Accesses of the function that runs, as follow_own() or a log takes them. The first word that is
+/// Accesses of the function that runs, as follow_quickly() or a log takes them. The first word that is
 /// another one.
 [[nodiscard]] const Word* take_paged(Follower& self, const Word* word, const Word* end);
 

@@ -38,14 +38,16 @@ struct Mine {
   Word since;
   Word fresh;
   Word past;  // what is before is past (sieve::Past)
+  const sieve::Thread* thread;
   Word page;  // the word of a page that the thread has come to (event/pages.h)
 
-  void set(const sieve::Thread& thread) {
-    who = Entry::of(thread.slot, 0).bits;
-    first = thread.first << sieve::kPositionShift;
-    since = thread.since << sieve::kPositionShift;
-    fresh = Entry::of(thread.slot, thread.position).bits;
-    page = pages::own(thread);
+  void set(const sieve::Thread& its) {
+    thread = &its;
+    who = Entry::of(its.slot, 0).bits;
+    first = its.first << sieve::kPositionShift;
+    since = its.since << sieve::kPositionShift;
+    fresh = Entry::of(its.slot, its.position).bits;
+    page = pages::own(its);
   }
 };
 
@@ -258,14 +260,20 @@ void reset_order();
 void end_order(Follower& self);
 /// Its block has begun or ended.
 void set_begin(Follower& self);
-[[nodiscard]] Word begin_of(std::uint32_t slot);
+extern std::atomic<Word> begins[sieve::kSlots];  // of the blocks that are open
+[[nodiscard]] inline Word begin_of(std::uint32_t slot) {
+  return begins[slot].load(std::memory_order_relaxed);
+}
 /// What the slot did at positions below is past (sieve::Past).
 extern sieve::Past past;
 [[nodiscard]] inline Word past_of(std::uint32_t slot) {
   return past.of(slot);
 }
 /// All threads know of what the slot did at positions below.
-[[nodiscard]] Word horizon_of(std::uint32_t slot);
+extern sieve::Horizon horizons;
+[[nodiscard]] inline Word horizon_of(std::uint32_t slot) {
+  return horizons.of(slot);
+}
 /// Whether no other thread is there, and no block is open: nothing that the thread does can be part
 /// of anything that is still to come.
 [[nodiscard]] bool is_alone(const Follower& self);
