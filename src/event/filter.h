@@ -75,6 +75,9 @@ static_assert(offsetof(Table, key) + sizeof(Word) == offsetof(Table, entries));
 [[nodiscard]] constexpr Word needs(Word mask, bool write) {
   return kKeyBits | (mask << (write ? kWriteShift : kReadShift));
 }
+/// The same of an access to two granules, which the table knows nothing of: the lowest
+/// bits of its address are not 0, and those of entries and keys are.
+inline constexpr Word kNever = ~Word{0};
 [[nodiscard]] constexpr bool knows(Word entry, Word address, Word key, Word needs) {
   return ((entry ^ address ^ key) & needs) == 0;
 }

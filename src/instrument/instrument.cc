@@ -276,9 +276,10 @@ class Instrumenter {
   static Shape shape_of(const PlannedAccess& planned) {
     Shape shape;
     shape.writes = planned.kind != unit::SiteKind::kRead;
-    const bool whole = llvm::isPowerOf2_64(planned.bytes) && planned.bytes <= 8;
-    if (whole && llvm::getLoadStoreAlignment(planned.instruction).value() >= planned.bytes) {
+    if (llvm::isPowerOf2_64(planned.bytes) && planned.bytes <= 8) {
       shape.bytes = static_cast<unsigned>(planned.bytes);
+      shape.crosses =
+          llvm::getLoadStoreAlignment(planned.instruction).value() < planned.bytes;
     }
     return shape;
   }

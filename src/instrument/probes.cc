@@ -48,13 +48,13 @@ llvm::CallInst* Probes::word(llvm::IRBuilder<>& at, llvm::Value* word, bool migr
   return call;
 }
 
-// The filter knows accesses that lie in one granule of 8 bytes.
+// The filter knows accesses that lie in one granule of 8 bytes, and of others that it does not.
 llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* word,
                                  Shape shape) {
   llvm::Value* window = thread_;
   const std::uint64_t bytes = (std::uint64_t{1} << shape.bytes) - 1;
   llvm::Value* needs = nullptr;
-  if (shape.bytes == 8) {
+  if (shape.bytes == 8 && !shape.crosses) {
     needs = at.getInt64(filter::needs(bytes, shape.writes));
   } else {
     const std::uint64_t keys = filter::needs(0, shape.writes);
@@ -62,6 +62,10 @@ llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, ll
     llvm::Value* those =
         at.CreateShl(at.getInt64(filter::needs(bytes, shape.writes) & ~keys), within);
     needs = at.CreateOr(those, at.getInt64(keys));
+    if (shape.crosses) {
+      llvm::Value* outside = at.CreateICmpUGT(within, at.getInt64(8 - shape.bytes));
+      needs = at.CreateSelect(outside, at.getInt64(filter::kNever), needs);
+    }
   }
   llvm::Value* filter = at.CreateConstGEP1_64(at.getInt8Ty(), window, abi::kFilterOffset);
   llvm::CallInst* call = at.CreateCall(filtered_, {window, filter, address, word, needs});

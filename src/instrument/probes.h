@@ -14,12 +14,15 @@ namespace syndrome::instrument {
 
 /// Of an access, as far as the filter (event/filter.h) has to know it.
 struct Shape {
-  unsigned bytes = 0;  // 1, 2, 4 or 8 that lie in one granule; 0: something else
+  unsigned bytes = 0;  // 1, 2, 4 or 8; 0: something else
   bool writes = false;
+  bool crosses = false;  // they may lie in two granules
 
-  [[nodiscard]] std::uint32_t number() const { return (bytes << 1) | (writes ? 1 : 0); }
+  [[nodiscard]] std::uint32_t number() const {
+    return (crosses ? 0x80u : 0u) | (bytes << 1) | (writes ? 1 : 0);
+  }
   [[nodiscard]] static Shape of(std::uint64_t number) {
-    return {static_cast<unsigned>(number >> 1), (number & 1) != 0};
+    return {static_cast<unsigned>(number & 0x7f) >> 1, (number & 1) != 0, (number & 0x80) != 0};
   }
 };
 

@@ -24,7 +24,7 @@ inline void new_segment() {
 
 /// An access that the filter did not know. The word is the caller's to write.
 inline void filter_miss(wire::Word address, wire::Word needs) {
-  if (tls.follower == nullptr) return;  // since a moment ago
+  if (tls.follower == nullptr || needs == filter::kNever) return;  // the first: since a moment ago
   filter::Table& table = tls.follower->filter;
   wire::Word& entry = table.entry(address);
   entry = filter::after(entry, address, table.now(), needs);

@@ -154,10 +154,11 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
 
 /// What most words are: accesses of the function that runs to cells that follow_quickly() knows what to
 /// do with. The first word that is another one.
-[[nodiscard]] const Word* take_own(Follower& self, const Word* word, const Word* end) {
+[[nodiscard]] [[gnu::always_inline]] inline const Word* take_own(Follower& self, const Word* word,
+                                                                const Word* end, bool alone) {
   if (word == end || wire::is_control(*word)) return word;
   if (self.depth == 0 || (self.lost_depth | self.wide | self.leaf) != 0) return word;
-  if (is_alone(self)) {
+  if (__builtin_expect(static_cast<long>(alone), 0) != 0) {
     while (word < end && !wire::is_control(*word)) ++word;
     return word;
   }
@@ -281,9 +282,11 @@ void settle() {
   ++self->settled;
   Word* const end = __syndrome_thread.cursor;
   const Word* word = self->done;
+  // Nobody comes or goes within a line, but blocks begin there.
+  const bool alone = is_alone(*self);
   // Recording may have ended.
   while (tls.follower != nullptr) {
-    word = take_own(*self, word, end);
+    word = take_own(*self, word, end, alone && self->thread.begin == 0);
     if (word >= end) break;
     take(*self, *word++);
   }

@@ -67,7 +67,7 @@ struct SyndromeRun {
   std::uint32_t zero;
   std::uint64_t strides[2];  // operands
   std::uint64_t tops[8];     // access words with address 0
-  std::uint8_t shapes[8];    // bytes << 1 | whether it writes; bytes 0: not for the filter
+  std::uint8_t shapes[8];    // bytes << 1 | whether it writes, and 0x80: it may lie in two granules
 };
 void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
                     std::uint32_t rest);
