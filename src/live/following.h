@@ -443,9 +443,10 @@ class Following {
     slot.places[slot.position] = {id_, told_.size(), slot.position};
   }
 
-  /// As runtime/follow_order.cc has it: no other thread is there, and no block is open.
+  /// As runtime/follow_order.cc has it.
   [[nodiscard]] bool is_alone(const Thread& thread) const {
     if (thread.begin != 0 || way_.determinism) return false;
+    if (way_.only_atomicity && !in_blocks_) return true;
     if (!way_.only_atomicity && !forked_.empty()) return false;
     // One that comes by itself would have been there all the time.
     if (strangers_ > 1) return false;
@@ -536,6 +537,7 @@ class Following {
     meet(thread, event);
     switch (event.kind) {
       case EventKind::kBegin:
+        in_blocks_ = true;
         thread.begin_block(true, slots);
         pass(thread);
         filter_.keep_key(id_, thread.whole);
@@ -613,6 +615,7 @@ class Following {
   sieve::Past past_;
   std::map<std::uint64_t, sieve::Word> pages_;  // by address / way_.page
   bool installing_ = false;
+  bool in_blocks_ = false;
   std::map<std::pair<int, std::uint32_t>, sieve::Known> marks_;
   std::set<ThreadId> ended_;
   std::map<std::uint64_t, std::array<sieve::Cell, 2>> cells_;

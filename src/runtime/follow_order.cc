@@ -31,6 +31,7 @@ std::atomic<bool> alive[sieve::kSlots];
 std::atomic<std::int32_t> unborn{0};  // threads that were forked and have not begun
 std::atomic<std::int32_t> living{0};  // that follow
 std::atomic<bool> forked{false};      // ever
+std::atomic<bool> in_blocks{false};   // someone has been, ever
 
 /// Now and then: it only saves room in cells.
 void look_around() {
@@ -139,13 +140,19 @@ void set_begin(Follower& self) {
   tls.keeps_key = false;
   new_segment();
   tls.keeps_key = self.thread.whole;
+  if (self.thread.begin != 0 && !in_blocks.load(std::memory_order_relaxed)) {
+    in_blocks.store(true, std::memory_order_relaxed);
+  }
   begins[self.thread.slot].store(self.thread.begin, std::memory_order_relaxed);
 }
 Follower* follower_at(std::uint32_t slot) {
   return followers[slot].load(std::memory_order_acquire);
 }
 bool is_alone(const Follower& self) {
-  if (self.thread.begin != 0 || living.load(std::memory_order_acquire) != 1 ||
+  if (self.thread.begin != 0) return false;
+  // A cycle lies between two events of one block: what came before the first one is in none.
+  if (self.thread.only_atomicity && !in_blocks.load(std::memory_order_relaxed)) return true;
+  if (living.load(std::memory_order_acquire) != 1 ||
       unborn.load(std::memory_order_acquire) != 0) {
     return false;
   }
@@ -181,6 +188,7 @@ void reset_order() {
   unborn.store(0, std::memory_order_relaxed);
   living.store(0, std::memory_order_relaxed);
   forked.store(false, std::memory_order_relaxed);
+  in_blocks.store(false, std::memory_order_relaxed);
   horizons.clear();
   past.clear();
   past_lock.store(0, std::memory_order_relaxed);

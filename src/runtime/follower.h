@@ -274,8 +274,8 @@ extern sieve::Horizon horizons;
 [[nodiscard]] inline Word horizon_of(std::uint32_t slot) {
   return horizons.of(slot);
 }
-/// Whether no other thread is there, and no block is open: nothing that the thread does can be part
-/// of anything that is still to come.
+/// Whether no other thread is there, and no block is open, or none has ever been, when nothing but
+/// atomicity is checked: nothing that the thread does can be part of anything that is still to come.
 [[nodiscard]] bool is_alone(const Follower& self);
 /// There are threads that do not follow.
 void never_alone();
