@@ -32,7 +32,7 @@ void told(Follower& self) {
 
 namespace {
 
-[[gnu::noinline]] void begin_block(Follower& self, std::uint32_t flags) {
+void begin_block(Follower& self, std::uint32_t flags) {
   tell_frames(self);
   told(self);
   if ((flags & unit::kLiveAtomic) != 0 && self.blocks++ == 0 && self.scopes == 0) {
@@ -40,8 +40,7 @@ namespace {
     set_begin(self);
   }
 }
-[[gnu::always_inline]] inline void push(Follower& self, const unit::Function* function,
-                                        std::uint32_t call) {
+void push(Follower& self, const unit::Function* function, std::uint32_t call) {
   if (self.depth == Follower::kMaxDepth || self.lost_depth != 0) {
     ++self.lost_depth;
     return;
@@ -51,7 +50,7 @@ namespace {
   if ((flags & unit::kLiveBlock) != 0) begin_block(self, flags);
 }
 
-[[gnu::noinline]] void tell_exit(Follower& self, const Frame& frame) {
+void tell_exit(Follower& self, const Frame& frame) {
   self.told_depth = self.depth;
   append(wire::control(wire::Control::kExit, reinterpret_cast<std::uintptr_t>(frame.function), 0));
   if ((frame.flags & unit::kLiveBlock) == 0) return;
@@ -61,7 +60,7 @@ namespace {
     set_begin(self);
   }
 }
-[[gnu::always_inline]] inline void pop(Follower& self) {
+void pop(Follower& self) {
   const Frame& frame = self.frames[--self.depth];
   if (self.told_depth > self.depth) tell_exit(self, frame);
 }
@@ -129,7 +128,8 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   }
 }
 
-[[gnu::noinline]] void take_control(Follower& self, Word word) {
+[[gnu::noinline]] void take(Follower& self, Word word) {
+  if (!wire::is_control(word)) return take_access(self, word);
   const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
   switch (wire::kind_of(word)) {
     case wire::Control::kLeaf: self.leaf = 1; [[fallthrough]];
@@ -139,17 +139,33 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     default: break;
   }
 }
-[[gnu::always_inline]] inline void take(Follower& self, Word word) {
-  if (!wire::is_control(word)) return take_access(self, word);
-  const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
-  if (wire::kind_of(word) == wire::Control::kEnter) {
-    push(self, function, wire::top_of(word));
-  } else if (wire::kind_of(word) == wire::Control::kExit && self.lost_depth == 0 &&
-             self.depth != 0 && self.frames[self.depth - 1].function == function) {
-    pop(self);
-  } else {
-    take_control(self, word);
+
+/// Functions that are no blocks, as long as nobody has been told of them. The first word that is
+/// another one.
+[[nodiscard]] [[gnu::always_inline]] inline const Word* take_functions(Follower& self,
+                                                                      const Word* word,
+                                                                      const Word* end) {
+  if ((self.lost_depth | self.leaf) != 0) return word;
+  constexpr Word kWhat = wire::kControlBit | wire::kKindMask;
+  constexpr Word kEnter = wire::control(wire::Control::kEnter, 0, 0);
+  constexpr Word kExit = wire::control(wire::Control::kExit, 0, 0);
+  std::uint32_t depth = self.depth;
+  const std::uint32_t told_depth = self.told_depth;
+  for (; word < end; ++word) {
+    const Word what = *word & kWhat;
+    const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(*word));
+    if (what == kEnter) {
+      if (depth == Follower::kMaxDepth || (function->flags & unit::kLiveBlock) != 0) break;
+      self.frames[depth++] = {function, 0, wire::top_of(*word), 0};
+    } else if (what == kExit) {
+      if (depth <= told_depth || self.frames[depth - 1].function != function) break;
+      --depth;
+    } else {
+      break;
+    }
   }
+  self.depth = depth;
+  return word;
 }
 
 /// What most words are: accesses of the function that runs to cells that follow_quickly() knows what to
@@ -286,10 +302,14 @@ void settle() {
   // Nobody comes or goes within a line, but blocks begin there.
   const bool alone = is_alone(*self);
   // Recording may have ended.
-  while (tls.follower != nullptr) {
-    word = take_own(*self, word, end, alone && self->thread.begin == 0);
-    if (word >= end) break;
-    take(*self, *word++);
+  while (tls.follower != nullptr && word < end) {
+    const Word* next = take_own(*self, word, end, alone && self->thread.begin == 0);
+    next = take_functions(*self, next, end);
+    if (next != word) {
+      word = next;
+    } else {
+      take(*self, *word++);
+    }
   }
   self->done = end;
   --tls.busy;
