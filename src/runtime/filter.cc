@@ -70,7 +70,11 @@ bool read_answer() {
 
 void make_filter() {
   process.filter = nullptr;
-  if (process.session->checked == sieve::Checked::kNothing || process.pinned) return;
+  const sieve::Checked checked = process.session->checked;
+  if (checked == sieve::Checked::kNothing || checked == sieve::Checked::kAtomicSets ||
+      process.pinned) {
+    return;
+  }
   if (table == nullptr) {
     table = static_cast<wire::Word*>(sys::map(filter::kBytes, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));

@@ -15,6 +15,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/hold.h"
 #include "runtime/session_files.h"
 #include "runtime/thread.h"
 
@@ -160,6 +161,7 @@ bool claim_ring(std::uint32_t number) {
   tls.words[0] = wire::time(read_counter());
   tls.exact = nullptr;
   tls.follower = nullptr;
+  tls.holder = nullptr;
   if (process.pinned) {
     tls.exact = tls.words + 1;
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
@@ -170,6 +172,7 @@ bool claim_ring(std::uint32_t number) {
     while (rings[index] != ring) ++index;
     // Whoever has no follower tells everything.
     if (process.filter != nullptr && !start_following(index)) __syndrome_thread.filter = nullptr;
+    if (holds_calls()) (void)start_holding(index);
   }
   return true;
 }

@@ -18,6 +18,7 @@ enum class ThreadState : std::uint32_t {
 };
 
 struct Follower;
+struct Holder;
 
 /// Touched by its own thread alone.
 struct Thread {
@@ -46,6 +47,7 @@ struct Thread {
   std::uint32_t deferred;
   Taken locks[8];
   Follower* follower;     // of this thread's accesses (follow.h); null: the ring gets all of them
+  Holder* holder;         // of this thread's calls (hold.h); null: none are held back
   std::uint64_t segment;  // counts keys of the filter
   bool keeps_key;         // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;   // numbers given by __syndrome_frame
