@@ -289,6 +289,7 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
 trace::CaptureSelection Checker::what_matters() const {
   trace::CaptureSelection selection;
   selection.only_shared = true;
+  selection.held = call_.held;
   const spec::Spec none;
   const spec::Spec& spec = spec_ ? *spec_ : none;
   selection.every_function = spec.blocks.atomic || !spec.blocks.deterministic.empty();
@@ -304,6 +305,11 @@ trace::CaptureSelection Checker::what_matters() const {
     selection.atomics = otherwise != spec::DefaultSets::kClass || !spec.atomic_sets.empty();
   }
   return selection;
+}
+
+bool Checker::needs_only_calls() const {
+  const trace::CaptureSelection selection = what_matters();
+  return static_cast<bool>(selection.role) && !selection.atomics;
 }
 
 /// Whether the trace could be read and checked.

@@ -67,7 +67,11 @@ bool read_answer() {
 
 void make_filter() {
   process.follows = false;
-  if (process.session->checked == sieve::Checked::kNothing || process.pinned) return;
+  const sieve::Checked checked = process.session->checked;
+  if (checked == sieve::Checked::kNothing || checked == sieve::Checked::kAtomicSets ||
+      process.pinned) {
+    return;
+  }
   if (!make_followers()) return;
   process.follows = true;
   blocks_read = 0;

@@ -8,6 +8,7 @@
 #include "runtime/follow_pages.h"
 #include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
+#include "runtime/hold.h"
 #include "runtime/sys.h"
 
 namespace syndrome::rt {
@@ -289,6 +290,7 @@ void stop_following() {
 }
 
 void settle() {
+  if (holding()) return hold_settle();
   Follower* const self = tls.follower;
   if (self == nullptr || tls.busy != 0) return;
   ++tls.busy;
@@ -331,6 +333,7 @@ void settle_line() {
 }
 
 void settle_atomic() {
+  if (holding()) return hold_settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   self->again = self->settled == self->load_settled;
@@ -384,6 +387,7 @@ __attribute__((destructor)) void at_exit() {
 }  // namespace
 
 void settle_for_all() {
+  if (holding()) return finish_holding_for_all();
   if (!following() || tls.busy != 0) return;
   settle();
   std::uint32_t none = 0;

@@ -41,6 +41,16 @@ Follower::Sites find_sites(const unit::Function* function) {
   return {function, nullptr, 0, 0};
 }
 
+const void* unit_of(const unit::Function* function) {
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  for (std::uint32_t i = unit_count.load(std::memory_order_acquire); i-- > 0;) {
+    if (address - units[i].begin < units[i].bytes) {
+      return reinterpret_cast<const void*>(units[i].begin);
+    }
+  }
+  return nullptr;
+}
+
 Where where_of(std::uint32_t site) {
   const std::uint32_t count = unit_count.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; site != 0 && i < count; ++i) {

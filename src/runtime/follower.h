@@ -237,6 +237,9 @@ extern std::atomic<std::uint32_t> unit_count;
   return known;
 }
 
+/// Where the unit of a function begins; null: not known.
+[[nodiscard]] const void* unit_of(const unit::Function* function);
+
 /// The unit of a site, and its index there, by its number in the process.
 struct Where {
   std::uintptr_t unit;

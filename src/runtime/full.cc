@@ -7,6 +7,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/hold.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
@@ -132,6 +133,10 @@ int syndrome_full_quick() {
     settle_line();
     return 0;
   }
+  if (holding()) {
+    hold_line();
+    return 0;
+  }
   if (tls.state == ThreadState::kOn && tls.exact == nullptr) [[likely]] {
     ++tls.busy;
     const bool done = next_line(false);
@@ -177,6 +182,8 @@ void syndrome_full_deep() {
     if (tls.state == ThreadState::kOn) {
       if (following()) {
         follow_word(word);
+      } else if (holding()) {
+        hold_word(word);
       } else if (tls.exact != nullptr) {
         exact_probe(word);
       } else {

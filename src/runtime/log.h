@@ -56,6 +56,12 @@ void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);
 void read_range(const void* address, std::size_t length);
 void write_range(const void* address, std::size_t length);
 
+/// Before a call that may wait for long: others get to know which calls of the thread are over. And
+/// before a wait at which units of work end by default (docs/atomic-sets.md). Only a process that
+/// holds calls back (hold.h) has something to do here.
+void before_waiting();
+void before_wait();
+
 /// Numbers for threads. Thread 0 is the one that ran first.
 [[nodiscard]] std::uint32_t new_thread_number();
 [[nodiscard]] std::uint32_t thread_number();  // of the caller

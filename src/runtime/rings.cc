@@ -16,6 +16,7 @@
 #include "event/known.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/hold.h"
 #include "runtime/session_files.h"
 #include "runtime/thread.h"
 
@@ -167,6 +168,7 @@ bool claim_ring(std::uint32_t number) {
   tls.words[0] = wire::time(read_counter());
   tls.exact = nullptr;
   tls.follower = nullptr;
+  tls.holder = nullptr;
   if (process.pinned) {
     tls.exact = tls.words + 1;
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
@@ -177,6 +179,7 @@ bool claim_ring(std::uint32_t number) {
     while (rings[index] != ring) ++index;
     // Whoever has no follower tells everything.
     if (process.follows && start_following(index)) start_filter();
+    if (holds_calls()) (void)start_holding(index);
   }
   return true;
 }

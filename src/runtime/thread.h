@@ -18,6 +18,7 @@ enum class ThreadState : std::uint32_t {
 };
 
 struct Follower;
+struct Holder;
 
 /// Touched by its own thread alone.
 struct Thread {
@@ -46,7 +47,8 @@ struct Thread {
   std::uint32_t deferred;
   Taken locks[8];
   Follower* follower;     // of this thread's accesses (follow.h); null: the ring gets all of them
-  bool keeps_key;  // in a block all of whose accesses count as one (sieve::Thread::whole)
+  Holder* holder;         // of this thread's calls (hold.h); null: none are held back
+  bool keeps_key;         // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;   // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
   std::uint32_t handlers;       // that are running

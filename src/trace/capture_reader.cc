@@ -48,7 +48,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
  public:
   /// `meta` is that of the index.
   CaptureSource(CaptureIndex index, std::unique_ptr<const CaptureMeta> meta, WordLoader loader,
-                bool only_shared, std::shared_ptr<const CaptureReduced> reduced)
+                const CaptureSelection& selection, std::shared_ptr<const CaptureReduced> reduced)
       : CaptureEvents(*meta),
         index_(std::move(index)),
         owned_meta_(std::move(meta)),
@@ -58,7 +58,8 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     warnings_ = index_.warnings;
     warnings_.insert(warnings_.end(), meta_->warnings.begin(), meta_->warnings.end());
     failure_ = meta_->unreadable;
-    if (!only_shared) return;
+    survey_.held = selection.held;
+    if (!selection.only_shared) return;
     if (reduced_ == nullptr) survey_.shared = std::make_unique<CaptureShared>();
     shared_ = reduced_ != nullptr ? &reduced_->shared() : survey_.shared.get();
     repeats_ = std::make_unique<CaptureRepeats>();
@@ -151,7 +152,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     }
     (void)survey_.memory.seal();
     survey_.versions.seal(true);
-    warn_of_missing(reduced_->missing(), survey_.warnings);
+    if (!survey_.held) warn_of_missing(reduced_->missing(), survey_.warnings);
     // What was called has a name, also where nothing is told of it.
     for (const std::uint32_t function : reduced_->called()) (void)names_.function(function);
     for (const std::uint64_t object : reduced_->objects()) names_.know_object(object);
@@ -322,7 +323,7 @@ Result<std::unique_ptr<Source>> read_capture(const std::string& path, const Read
     reduced = CaptureReduced::make(path, *index, *meta, selection, jobs);
   }
   std::unique_ptr<Source> source = std::make_unique<CaptureSource>(
-      std::move(*index), std::move(meta), std::move(*loader), selection.only_shared, reduced);
+      std::move(*index), std::move(meta), std::move(*loader), selection, reduced);
   if (jobs == 1) return source;
   return pipelined(std::move(source));
 }

@@ -96,14 +96,14 @@ Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& lo
     return Error{fmt::format("the program touched more than {} GiB of memory: record less of it",
                              CaptureMemory::kMaxPages >> 18)};
   }
-  found.versions.seal(index.complete);
+  found.versions.seal(index.complete || found.held);
   if (odd != 0) {
     found.warnings.push_back(fmt::format(
         "{} records speak of functions, sites or calls that the recording does not have (a module "
         "that was unloaded, or an exit without its enter); they were passed over",
         odd));
   }
-  warn_of_missing(found.versions.missing(), found.warnings);
+  if (!found.held) warn_of_missing(found.versions.missing(), found.warnings);
   return {};
 }
 

@@ -158,12 +158,62 @@ TEST_F(Run, EndsATraceThatGrowsTooLarge) {
                "  puts(\"done\");\n"
                "}\n");
   EXPECT_EQ(run("syndrome cc -g -O1 -pthread much.c -o much").code, 0);
-  const Outcome outcome = run("syndrome run --check atomic-sets --disk 1M -- ./much");
+  const Outcome outcome = run("syndrome run --after --check atomic-sets --disk 1M -- ./much");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "done\n");
   EXPECT_THAT(outcome.err, HasSubstr("--disk"));
   EXPECT_THAT(outcome.err, HasSubstr("Atomic-sets clean"));
-  EXPECT_THAT(run("syndrome run --check atomic-sets -- ./much").err, Not(HasSubstr("--disk")));
+  EXPECT_THAT(run("syndrome run --after --check atomic-sets -- ./much").err,
+              Not(HasSubstr("--disk")));
+  // What is held back takes no room.
+  EXPECT_THAT(run("syndrome run --check atomic-sets --disk 1M -- ./much").err,
+              Not(HasSubstr("--disk")));
+}
+
+// Calls that are held back (runtime/hold.h) are told when the process ends in the middle of them,
+// however it does.
+TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
+  shell_.write("ends.c",
+               "#include <pthread.h>\n"
+               "#include <signal.h>\n"
+               "#include <stdlib.h>\n"
+               "#include <string.h>\n"
+               "#include <unistd.h>\n"
+               "static int count, go[2], back[2];\n"
+               "static const char* how;\n"
+               "static char byte;\n"
+               "static void add(void) {\n"
+               "  int seen = count;\n"
+               "  if (write(go[1], \"g\", 1) != 1 || read(back[0], &byte, 1) != 1) return;\n"
+               "  count = seen + 1;\n"
+               "  if (strcmp(how, \"abort\") == 0) abort();\n"
+               "  if (strcmp(how, \"_exit\") == 0) _exit(0);\n"
+               "  if (strcmp(how, \"exit\") == 0) exit(0);\n"
+               "  if (strcmp(how, \"exec\") == 0) execlp(\"true\", \"true\", (char*)0);\n"
+               "  if (strcmp(how, \"term\") == 0) raise(SIGTERM);\n"
+               "  if (strcmp(how, \"thread\") == 0) pthread_exit(0);\n"
+               "  if (write(go[1], \"g\", 1) == 1) pause();\n"
+               "}\n"
+               "static void* body(void* unused) { add(); return unused; }\n"
+               "static void set(void) { count = 5; }\n"
+               "int main(int argc, char** argv) {\n"
+               "  how = argv[argc - 1];\n"
+               "  if (pipe(go) != 0 || pipe(back) != 0) return 2;\n"
+               "  pthread_t thread;\n"
+               "  pthread_create(&thread, 0, body, 0);\n"
+               "  char mine;\n"
+               "  if (read(go[0], &mine, 1) != 1) return 2;\n"
+               "  set();\n"
+               "  if (write(back[1], \"b\", 1) != 1) return 2;\n"
+               "  if (strcmp(how, \"main\") == 0 && read(go[0], &mine, 1) == 1) return 0;\n"
+               "  pthread_join(thread, 0);\n"
+               "}\n");
+  EXPECT_EQ(run("syndrome cc -g -O1 -pthread ends.c -o ends").code, 0);
+  for (const std::string how : {"abort", "_exit", "exit", "exec", "term", "thread", "main"}) {
+    EXPECT_THAT(run("syndrome run --check atomic-sets -- ./ends " + how).err,
+                HasSubstr("Atomic-sets violated in ./ends " + how))
+        << how;
+  }
 }
 
 /// What is checked when nobody says what (contract): races and atomic sets always; blocks where

@@ -63,6 +63,8 @@ void thread_named(const char* name) {
   keep(FakeRecord::kName, static_cast<unsigned char>(name[0]));
 }
 void settle_for_all() {}
+void before_waiting() {}
+void before_wait() {}
 void go_on_settling() {}
 void fork_prepare() {}
 void fork_parent() {}

@@ -1,0 +1,475 @@
+// Which calls of a program can have a part in a violation of atomic sets, found out while it runs.
+//
+// A *call* here is a stretch of one thread's run that contains whole units of work, or an access
+// that is a unit by itself; a thread has at most one open at a time. Each of the 14 patterns
+// (docs/atomic-sets.md) has two units of different threads and two conflicts between them, one in
+// each direction: a1 of u before b1 of u', and b2 of u' before a2 of u. Let b1 be the later access
+// of the conflict that is complete first. Then u is still open at b1, because a2 comes behind. So
+//
+//   u    has made a1 when someone else comes behind it (it is *left behind*, `out`), and comes
+//        behind someone after that (`last_in`), whose call was open when u began or later: b2's
+//   u'   has come behind u, which was open then (`sources`), and u comes behind someone after that
+//
+// A call for which neither is true when it is over, or of which the second cannot become true any
+// more because its sources are over, has no part in a pattern. More calls than needed may be kept,
+// and calls may be taken to be longer than they are; nothing is lost by either.
+//
+// Memory. Each granule of 8 bytes has a cell with up to two calls that are open, or were when
+// somebody last looked: the newest in `a`. Calls that are over are only known by when the last of
+// them ended. Where more than two open calls have been, `b` is *many*: which slots' calls, if they
+// are still open and began before a time; if all have only read, any open call at any time, so that
+// readers need not write here.
+//
+// A thread's *serial* numbers what it does: another one for each function activation, and behind
+// each synchronization. What it does again with the same serial, with nobody in between, need not
+// be told again; a small table of the thread's own knows what that is.
+//
+// Cells are changed by compare-and-swap, so no access is lost to another one at the same time,
+// whether the two race or not. In which order two of them count that nothing orders is chance, as
+// it is in a recording. Depends on nothing.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace syndrome::calls {
+
+using Word = std::uint64_t;
+
+inline constexpr Word kRead = 1;
+inline constexpr Word kWrite = 2;
+inline constexpr Word kKinds = 3;
+/// An entry: serial:54 slot:8 kinds:2. 0: none. `kinds` is what the call has done to the granule.
+inline constexpr unsigned kSlotBits = 8;
+inline constexpr Word kMany = (Word{1} << kSlotBits) - 1;
+inline constexpr Word kMaxSlots = kMany;
+inline constexpr unsigned kSerialShift = kSlotBits + 2;
+
+[[nodiscard]] constexpr Word entry_of(Word serial, Word slot) {
+  return (serial << kSerialShift) | (slot << 2);
+}
+[[nodiscard]] constexpr Word serial_of(Word entry) {
+  return entry >> kSerialShift;
+}
+[[nodiscard]] constexpr Word slot_of(Word entry) {
+  return (entry >> 2) & kMany;
+}
+/// What has been done to each of some bytes of a granule, with one serial: bytes:8 kinds:2.
+[[nodiscard]] constexpr Word fresh_of(Word kinds, Word bytes) {
+  return (bytes << 2) | kinds;
+}
+/// Behind one more access with the same serial.
+[[nodiscard]] constexpr Word fresh_after(Word old, Word kinds, Word bytes) {
+  const Word before = old & kKinds;
+  const Word those = old >> 2;
+  if (before == kinds) return fresh_of(kinds, those | bytes);
+  if ((kinds & before) == before) return fresh_of(kinds, bytes);
+  if ((kinds & before) == kinds) return fresh_of(before, those);
+  return (those & bytes) != 0 ? fresh_of(before | kinds, those & bytes) : fresh_of(kinds, bytes);
+}
+
+/// Many: above that, a bit for each of the first slots that have read, the last of them for all
+/// further slots, and the same for those that have written.
+inline constexpr Word kManySlots = (64 - kSerialShift) / 2;
+inline constexpr Word kAllSlots = (Word{1} << kManySlots) - 1;
+inline constexpr Word kForever = ~Word{0};
+[[nodiscard]] constexpr Word many_of(Word readers, Word writers) {
+  return (writers << (kSerialShift + kManySlots)) | (readers << kSerialShift) | (kMany << 2) |
+         (readers != 0 ? kRead : 0) | (writers != 0 ? kWrite : 0);
+}
+[[nodiscard]] constexpr Word readers_of(Word many) {
+  return (many >> kSerialShift) & kAllSlots;
+}
+[[nodiscard]] constexpr Word writers_of(Word many) {
+  return many >> (kSerialShift + kManySlots);
+}
+[[nodiscard]] constexpr Word bit_of(Word slot) {
+  return Word{1} << (slot < kManySlots ? slot : kManySlots - 1);
+}
+
+inline constexpr Word kWhile = Word{1} << 27;  // a twentieth of a second
+
+/// Who has accessed a granule. All 0: nobody.
+struct alignas(16) Cell {
+  Word a;
+  Word b;
+  Word read_until;  // when the last call that has read it, and is in neither, ended; 0: none
+  Word written_until;
+  Word many_time;  // when b was last made many, or kForever
+  Word names;      // the caller's
+};
+
+[[nodiscard]] inline Word load(const Word& word) {
+  return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+}
+inline void store(Word& word, Word value) {
+  __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+}
+
+/// A call that is over.
+struct Ended {
+  Word first;  // its serials
+  Word last;
+  Word end;      // times
+  Word last_in;  // 0: never
+};
+
+/// What others have to know of a thread. It alone writes here, but for `out`.
+struct alignas(64) Slot {
+  /// What a thread does while another one waits for its core: milliseconds of calls.
+  static constexpr Word kKept = 1 << 13;
+  static constexpr Word kMargin = 16;  // of those that are about to be written over
+  Word first;                          // serial of its open call; 0: none
+  Word begin;                          // its time
+  Word out;                            // when others first came behind it; 0: they did not
+  Word count;                          // calls that are over
+  alignas(64) Ended ended[kKept];
+
+  [[nodiscard]] bool is_open(Word serial) const {
+    const Word from = load(first);
+    return from != 0 && serial >= from;
+  }
+  /// The last call that is over and began with this serial or before, as far as they are known.
+  struct Known {
+    const Ended* at;  // null: none of those is known any more
+    const Ended* oldest;
+  };
+  [[nodiscard]] Known known(Word serial) const {
+    const Word all = load(count);
+    if (all == 0) return {nullptr, nullptr};
+    const Word oldest = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
+    Word low = oldest;
+    Word high = all;
+    // Mostly it is the newest.
+    if (load(ended[(all - 1) % kKept].first) <= serial) low = all - 1;
+    while (high - low > 1) {
+      const Word middle = low + (high - low) / 2;
+      (load(ended[middle % kKept].first) <= serial ? low : high) = middle;
+    }
+    const Ended& one = ended[low % kKept];
+    return {load(one.first) <= serial ? &one : nullptr, &ended[oldest % kKept]};
+  }
+  /// When the call of a serial that is not open ended; or later, if that was long ago.
+  [[nodiscard]] Word end_of(Word serial) const {
+    const Known one = known(serial);
+    if (one.at != nullptr) return load(one.at->end);
+    return one.oldest != nullptr ? load(one.oldest->end) : 0;
+  }
+};
+
+/// A call that this one has come behind when it was open.
+struct Source {
+  Word slot;
+  Word first;
+  Word at;
+};
+
+/// What a thread has done with a serial, if nobody has been at the cell since.
+struct Recent {
+  const Cell* cell;
+  Word what;  // serial:54 bytes:8 kinds:2
+};
+
+/// A thread's open call.
+struct Call {
+  static constexpr unsigned kMostSources = 8;
+  static constexpr unsigned kRecentBits = 9;
+  Word slot;
+  Word serial;    // the last one that was given
+  Word now;       // the one that it goes by
+  Word first;     // 0: no call is open
+  Word mark;      // what it leaves in cells: `first`, or where it may yet be split()
+  Word begin;     // time
+  Word last_in;   // when it last came behind someone; 0: never
+  Word last_end;  // when the thread's last call ended
+  Word intrusions;
+  unsigned count;
+  bool certain;  // it is kept in any case
+  Source sources[kMostSources];
+  Recent recent[1u << kRecentBits];
+
+  void next_serial() { set_serial(++serial); }
+  void set_serial(Word number) { now = number; }
+  [[nodiscard]] Recent& recent_of(const Cell& cell) {
+    const auto number = reinterpret_cast<std::uintptr_t>(&cell) / sizeof(Cell);
+    return recent[(number ^ (number >> kRecentBits)) % (1u << kRecentBits)];
+  }
+};
+
+enum class Verdict : std::uint8_t { kDrop, kKeep, kWait };
+
+/// All slots of a process. Clock::now() is a time that is never 0 and never goes back.
+template <class Clock>
+class Calls {
+ public:
+  constexpr Calls(Slot* slots, const Word* used) : slots_(slots), used_(used) {}
+
+  void begin(Call& call, Word now) {
+    Slot& slot = slots_[call.slot];
+    call.next_serial();
+    call.first = call.mark = call.serial;
+    call.begin = now;
+    call.last_in = 0;
+    call.count = 0;
+    call.certain = false;
+    store(slot.out, 0);
+    store(slot.begin, now);
+    store(slot.first, call.first);
+  }
+
+  void end(Call& call, Word now) {
+    Slot& slot = slots_[call.slot];
+    Ended& one = slot.ended[slot.count % Slot::kKept];
+    store(one.first, call.first);
+    store(one.last, call.serial);
+    store(one.end, now);
+    store(one.last_in, call.last_in);
+    store(slot.count, slot.count + 1);
+    store(slot.first, 0);
+    const Word out = load(slot.out);
+    call.certain |= out != 0 && call.last_in >= out;
+    call.first = 0;
+    call.last_end = now;
+  }
+
+  /// What the call did since it had this mark, from this time on, is another call. It gets all that
+  /// is known of the first one, which ends.
+  void split(Call& call, Word serial, Word time) {
+    Slot& slot = slots_[call.slot];
+    Ended& one = slot.ended[slot.count % Slot::kKept];
+    store(one.first, call.first);
+    store(one.last, serial - 1);
+    store(one.end, Clock::now());
+    store(one.last_in, call.last_in);
+    store(slot.count, slot.count + 1);
+    const Word out = load(slot.out);
+    call.certain |= out != 0 && call.last_in >= out;
+    call.first = serial;
+    call.begin = time;
+    call.last_end = Clock::now();
+    store(slot.begin, time);
+    store(slot.first, serial);
+  }
+
+  /// Of a call that is over.
+  [[nodiscard]] Verdict verdict(bool certain, const Source* sources, unsigned count) const {
+    if (certain) return Verdict::kKeep;
+    Verdict result = Verdict::kDrop;
+    for (unsigned i = 0; i < count; ++i) {
+      const Source& source = sources[i];
+      const Slot& slot = slots_[source.slot];
+      // In this order: a call that is not open any more is among those that are over.
+      if (load(slot.first) == source.first) {
+        result = Verdict::kWait;
+        continue;
+      }
+      const Ended* const one = slot.known(source.first).at;
+      if (one == nullptr || load(one->first) != source.first) return Verdict::kKeep;
+      if (load(one->last_in) >= source.at) return Verdict::kKeep;
+    }
+    return result;
+  }
+
+  /// An access to bytes of a granule, a bit for each. Whether it was made before with the same
+  /// serial, and nobody has been there since. Requires an open call.
+  [[nodiscard]] bool access(Call& call, Cell& cell, Word kinds, Word bytes) {
+    if (is_own(call, cell, kinds)) [[likely]]
+      return access_own(call, cell, kinds, bytes);
+    access_slowly(call, cell, kinds);
+    call.recent_of(cell) = {&cell, (call.now << kSerialShift) | fresh_of(kinds, bytes)};
+    return false;
+  }
+  /// Whether the call has accessed it so, and nobody else has been there since: then access_own()
+  /// does what access() does.
+  [[nodiscard]] static bool is_own(const Call& call, const Cell& cell, Word kinds) {
+    const Word a = load(cell.a);
+    if (slot_of(a) != call.slot || serial_of(a) < call.mark || (a & kinds) != kinds) return false;
+    // Who was there before may be someone whom only an access of the other kind has come behind.
+    const Word b = load(cell.b);
+    return b == 0 || (kinds == kRead && (b & kWrite) == 0);
+  }
+  [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word kinds, Word bytes) {
+    const Word fresh = fresh_of(kinds, bytes);
+    Recent& recent = call.recent_of(cell);
+    const bool known = recent.cell == &cell && recent.what >> kSerialShift == call.now;
+    if (known && (recent.what & fresh) == fresh) return true;
+    // Nobody has been there since; but maybe before that, and it came behind them otherwise.
+    come_behind_ended(call, cell, kinds);
+    const Word now = known ? fresh_after(recent.what & 0x3ff, kinds, bytes) : fresh;
+    recent = {&cell, (call.now << kSerialShift) | now};
+    return false;
+  }
+  /// What is there is another variable from here on. Whether that has to be told because another
+  /// call, which is open, may have accessed the one that was there.
+  [[nodiscard]] bool renew(const Call& call, Cell& cell) {
+    const Word a = load(cell.a);
+    const Word b = load(cell.b);
+    if (a == 0 && b == 0 && load(cell.read_until) == 0 && load(cell.written_until) == 0) {
+      return false;
+    }
+    bool open = false;
+    for (const Word entry : {a, b}) {
+      if (entry == 0 || slot_of(entry) == call.slot) continue;
+      open |= slot_of(entry) == kMany || slots_[slot_of(entry)].is_open(serial_of(entry));
+    }
+    store(cell.a, 0);
+    store(cell.b, 0);
+    store(cell.read_until, 0);
+    store(cell.written_until, 0);
+    return open;
+  }
+
+  /// Another value whenever somebody came behind an open call. Who has not seen it change, with the
+  /// same serial, has been alone wherever it was before, but for those who do the same as it did.
+  [[nodiscard]] Word intrusion() const { return load(intrusion_); }
+
+  /// Calls that are over, and ended when this one had begun.
+  static void come_behind_ended(Call& call, const Cell& cell, Word kinds) {
+    if (load(cell.written_until) > call.begin ||
+        ((kinds & kWrite) != 0 && load(cell.read_until) > call.begin)) {
+      call.last_in = Clock::now();
+    }
+  }
+
+ private:
+  void access_slowly(Call& call, Cell& cell, Word kinds) {
+    const Word own = entry_of(call.mark, call.slot);
+    for (;;) {
+      const Word a = load(cell.a);
+      const Word b = load(cell.b);
+      if (b == 0 && (a == 0 || slot_of(a) == call.slot)) {
+        // Mostly nobody but this thread has ever been here.
+        const bool same = serial_of(a) >= call.first;
+        if (!same && a != 0) ended(cell, a & kKinds, call.last_end);
+        come_behind_ended(call, cell, kinds);
+        if (swap(cell.a, a, own | (same ? a & kKinds : 0) | kinds)) return;
+        continue;
+      }
+      if (kinds == kRead && b == many_of(kAllSlots, 0) && a != 0 &&
+          load(cell.many_time) == kForever && (slot_of(a) == call.slot || (a & kWrite) == 0)) {
+        come_behind_ended(call, cell, kinds);
+        return;
+      }
+      if (update(call, cell, kinds, a, b)) return;
+    }
+  }
+
+  [[nodiscard]] static bool swap(Word& word, Word old, Word now) {
+    return __atomic_compare_exchange_n(&word, &old, now, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  }
+  /// Both words of the cell.
+  [[nodiscard]] static bool swap(Cell& cell, Word a, Word b, Word new_a, Word new_b) {
+    bool done = false;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*reinterpret_cast<Word(*)[2]>(&cell.a)), "+a"(a), "+d"(b)
+                     : "b"(new_a), "c"(new_b)
+                     : "memory");
+    return done;
+  }
+  /// Of two at the same time the later one may be lost to one that is hardly earlier.
+  static void later(Word& word, Word time) {
+    if (load(word) < time) store(word, time);
+  }
+  static void ended(Cell& cell, Word kinds, Word time) {
+    if ((kinds & kRead) != 0) later(cell.read_until, time);
+    if ((kinds & kWrite) != 0) later(cell.written_until, time);
+  }
+
+  [[nodiscard]] bool update(Call& call, Cell& cell, Word kinds, Word a, Word b) {
+    Word mine = 0;
+    Word readers = 0;  // among many
+    Word writers = 0;
+    Word open[2];
+    unsigned count = 0;
+    for (const Word entry : {a, b}) {
+      if (entry == 0) continue;
+      const Word slot = slot_of(entry);
+      const bool conflicts = ((entry | kinds) & kWrite) != 0;
+      if (slot == call.slot) {
+        if (serial_of(entry) >= call.first) {
+          mine = entry;
+        } else {
+          ended(cell, entry & kKinds, call.last_end);
+        }
+      } else if (slot == kMany) {
+        const Word time = load(cell.many_time);
+        const Word until = time == kForever ? Clock::now() : time;
+        readers = still_open(readers_of(entry), time);
+        writers = still_open(writers_of(entry), time);
+        if (readers != readers_of(entry)) ended(cell, kRead, until);
+        if (writers != writers_of(entry)) ended(cell, kWrite, until);
+        if (conflicts) meet_many(call, (kinds & kWrite) != 0 ? readers | writers : writers, time);
+      } else if (slots_[slot].is_open(serial_of(entry))) {
+        if (conflicts) meet(call, slot);
+        open[count++] = entry;
+      } else {
+        ended(cell, entry & kKinds, slots_[slot].end_of(serial_of(entry)));
+      }
+    }
+    come_behind_ended(call, cell, kinds);
+    Word rest = 0;
+    if (count == 1 && (readers | writers) == 0) {
+      rest = open[0];
+    } else if (count != 0 || (readers | writers) != 0) {
+      for (unsigned i = 0; i < count; ++i) {
+        if ((open[i] & kRead) != 0) readers |= bit_of(slot_of(open[i]));
+        if ((open[i] & kWrite) != 0) writers |= bit_of(slot_of(open[i]));
+      }
+      // Of what is written now and then, it pays to know who has read it.
+      const Word now = Clock::now();
+      const bool only_read =
+          writers == 0 && ((mine | kinds) & kWrite) == 0 && load(cell.written_until) + kWhile < now;
+      if (only_read) readers = kAllSlots;
+      store(cell.many_time, only_read ? kForever : now);
+      rest = many_of(readers, writers);
+    }
+    const Word own = entry_of(call.mark, call.slot) | (mine & kKinds) | kinds;
+    return rest == b ? swap(cell.a, a, own) : swap(cell, a, b, own, rest);
+  }
+
+  /// The open call of another slot has made an access that conflicts with one of this call.
+  void meet(Call& call, Word slot) {
+    const Word now = Clock::now();
+    const Word first = load(slots_[slot].first);
+    call.last_in = now;
+    store(intrusion_, (++call.intrusions << kSlotBits) | call.slot);
+    if (first == 0) return;
+    Word none = 0;
+    __atomic_compare_exchange_n(&slots_[slot].out, &none, now, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < call.count; ++i) {
+      if (call.sources[i].slot == slot && call.sources[i].first == first) return;
+    }
+    if (call.count == Call::kMostSources) {
+      call.certain = true;
+      return;
+    }
+    call.sources[call.count++] = {slot, first, now};
+  }
+  void meet_many(Call& call, Word those, Word time) {
+    const Word used = load(*used_);
+    for (Word slot = 0; slot < used; ++slot) {
+      if (slot == call.slot || (those & bit_of(slot)) == 0) continue;
+      if (load(slots_[slot].first) == 0 || load(slots_[slot].begin) > time) continue;
+      meet(call, slot);
+    }
+  }
+  /// Those slots of many whose call is open and had begun by then.
+  [[nodiscard]] Word still_open(Word those, Word time) const {
+    const Word used = load(*used_);
+    Word left = 0;
+    for (Word slot = 0; slot < used; ++slot) {
+      if ((those & bit_of(slot)) == 0 || load(slots_[slot].first) == 0) continue;
+      if (load(slots_[slot].begin) <= time) left |= bit_of(slot);
+    }
+    return left;
+  }
+
+  Slot* slots_;
+  const Word* used_;
+  Word intrusion_ = 0;
+};
+
+}  // namespace syndrome::calls
