@@ -99,8 +99,7 @@ class Bench {
       for (const std::string_view check : {kDeterminism, kRaces}) {
         seconds[check] = timed(with(live(check, {}), "--fixed"));
       }
-      seconds[kDeterminismFast] =
-          timed(with(live(kDeterminism, {}, "probed-fast"), "--fixed"));
+      seconds[kDeterminismFast] = timed(with(live(kDeterminism, {}, "probed-fast"), "--fixed"));
       seconds[kRacesFast] = timed(with(live(kRaces, {}, "probed-fast"), "--fixed"));
       for (const std::string_view engine : kEngines) {
         seconds[engine] = timed(
@@ -225,15 +224,15 @@ std::string our_table(Bench& bench, std::uint64_t rounds) {
     fast_races_to_tsan.push_back(figures.fast_races_to_tsan);
     if (row.kind == ProgramKind::kFaulty) {
       const Warnings faulty = bench.warnings(row, false);
-      table.add({std::string(row.name), "", "", "", "", "", "", "", "", "", "",
-                 "", "", std::to_string(faulty.atomicity), std::to_string(faulty.determinism)});
+      table.add({std::string(row.name), "", "", "", "", "", "", "", "", "", "", "", "",
+                 std::to_string(faulty.atomicity), std::to_string(faulty.determinism)});
     }
     table.add({fmt::format("{}{}", row.name, row.kind == ProgramKind::kFaulty ? ", fixed" : ""),
                short_count(figures.events), fmt::format("{}", figures.threads),
                short_number(figures.seconds), slowdown(kRecord), slowdown(kDeterminism),
                slowdown(kDeterminismFast), slowdown(kEngines[0]), slowdown(kEngines[1]),
-               slowdown(kEngines[2]), slowdown(kRaces), slowdown(kRacesFast), slowdown(kTsan), std::to_string(fixed.atomicity),
-               std::to_string(fixed.determinism)});
+               slowdown(kEngines[2]), slowdown(kRaces), slowdown(kRacesFast), slowdown(kTsan),
+               std::to_string(fixed.atomicity), std::to_string(fixed.determinism)});
   }
   const auto mean = [&](std::string_view kind) {
     return short_number(geometric_mean(slowdowns[kind]));

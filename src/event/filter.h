@@ -24,8 +24,9 @@ namespace syndrome::filter {
 
 using wire::Word;
 
-/// Of the table. Measured with races, ratios to ThreadSanitizer: 256 KiB, 1 MiB and 4 MiB gave sparse
-/// 2.8, 1.7, 1.6 and quicksort 2.2, 2.1, 1.8; the others differ by less than they do by themselves.
+/// Of the table. Measured with races, ratios to ThreadSanitizer: 256 KiB, 1 MiB and 4 MiB gave
+/// sparse 2.8, 1.7, 1.6 and quicksort 2.2, 2.1, 1.8; the others differ by less than they do by
+/// themselves.
 inline constexpr Word kBytes = Word{1} << 20;
 
 /// Where the entry of an address lies. With the shift, the rows of a matrix do not all lie on each
@@ -50,10 +51,10 @@ inline constexpr Word kNothing = Word{0xffff} << kReadShift;  // was accessed ye
 
 /// A thread's table; the probes find the key in front of it.
 struct Table {
-  Word segments = 0;                // keys that the thread has given itself
-  Word intrusions = 0;              // that others have given it
-  Word unused[5] = {};              // the entries begin with a line of the cache
-  Word key = 0;                     // written by all, without order: every value is a new one
+  Word segments = 0;    // keys that the thread has given itself
+  Word intrusions = 0;  // that others have given it
+  Word unused[5] = {};  // the entries begin with a line of the cache
+  Word key = 0;         // written by all, without order: every value is a new one
   Word entries[kBytes / sizeof(Word)] = {};
 
   [[nodiscard]] Word now() const { return __atomic_load_n(&key, __ATOMIC_RELAXED); }

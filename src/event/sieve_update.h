@@ -99,7 +99,11 @@ class Update {
   void renew(unsigned bytes) {
     if ((cell_.a & ~Entry::kLock) == kHot) return;
     read();
-    for (unsigned i = 0; i < count_; ++i) all_[i].entry.forget(bytes | (bytes << 8));
+    for (unsigned i = 0; i < count_; ++i) {
+      // It knows what it did to another variable.
+      if (!me_.owns(all_[i].entry)) host_.intrude(all_[i].entry);
+      all_[i].entry.forget(bytes | (bytes << 8));
+    }
     if (bytes == 0xff) cell_.site_b &= ~Cell::kFlags;
     (void)write();
   }

@@ -278,8 +278,7 @@ class Instrumenter {
     shape.writes = planned.kind != unit::SiteKind::kRead;
     if (llvm::isPowerOf2_64(planned.bytes) && planned.bytes <= 8) {
       shape.bytes = static_cast<unsigned>(planned.bytes);
-      shape.crosses =
-          llvm::getLoadStoreAlignment(planned.instruction).value() < planned.bytes;
+      shape.crosses = llvm::getLoadStoreAlignment(planned.instruction).value() < planned.bytes;
     }
     return shape;
   }
@@ -554,9 +553,12 @@ llvm::PreservedAnalyses SynchronizationPass::run(llvm::Module& module,
   const auto annotations = annotations_of(module);
   llvm::SmallPtrSet<llvm::Function*, 16> plain;
   rewrite_synchronization(module, plain);
-  // A block needs its beginning and end; inlined, it would have neither.
+  // A block needs its beginning and end; inlined, it would have neither. And what is to have no
+  // probes would get its caller's.
   for (llvm::Function& function : module) {
-    if (!annotations.contains(&function) || function.isDeclaration()) continue;
+    const bool stays = annotations.contains(&function) ||
+                       function.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation);
+    if (!stays || function.isDeclaration()) continue;
     function.removeFnAttr(llvm::Attribute::AlwaysInline);
     function.addFnAttr(llvm::Attribute::NoInline);
   }

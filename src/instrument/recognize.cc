@@ -250,6 +250,30 @@ void announce_locks(llvm::Function& function) {
   while (llvm::IRBuilder<>* at = exits.Next()) call(*at, abi::kLocksEnd);
 }
 
+/// libomp gives the memory of a task that is over to the next one, of whichever thread, and orders
+/// the two where nobody sees it: what it gives is another variable.
+void renew_tasks(llvm::Module& module) {
+  const llvm::Function* const allocate = module.getFunction("__kmpc_omp_task_alloc");
+  if (allocate == nullptr) return;
+  constexpr unsigned kBytes = 3;    // of the task, its private variables included
+  constexpr unsigned kShareds = 4;  // of what it shares, which lies behind
+  for (const llvm::User* user : allocate->users()) {
+    const auto* const call = llvm::dyn_cast<llvm::CallInst>(user);
+    if (call == nullptr || call->getCalledFunction() != allocate || call->arg_size() <= kShareds) {
+      continue;
+    }
+    auto* const task = const_cast<llvm::CallInst*>(call);
+    llvm::IRBuilder<> at(task->getNextNode());
+    llvm::Value* const bytes =
+        at.CreateAdd(at.CreateZExtOrTrunc(task->getArgOperand(kBytes), at.getInt64Ty()),
+                     at.CreateZExtOrTrunc(task->getArgOperand(kShareds), at.getInt64Ty()));
+    at.CreateCall(
+          module.getOrInsertFunction(abi::kLocal, at.getVoidTy(), at.getPtrTy(), at.getInt64Ty()),
+          {task, bytes})
+        ->setDoesNotThrow();
+  }
+}
+
 }  // namespace
 
 Synchronizes synchronizes(const llvm::Function& function) {
@@ -280,6 +304,7 @@ bool is_internal(const llvm::Function& function) {
 }
 
 void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain) {
+  renew_tasks(module);
   llvm::SmallVector<llvm::Function*, 16> internal;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;

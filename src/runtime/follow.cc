@@ -144,8 +144,8 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
 /// Functions that are no blocks, as long as nobody has been told of them. The first word that is
 /// another one.
 [[nodiscard]] [[gnu::always_inline]] inline const Word* take_functions(Follower& self,
-                                                                      const Word* word,
-                                                                      const Word* end) {
+                                                                       const Word* word,
+                                                                       const Word* end) {
   if ((self.lost_depth | self.leaf) != 0) return word;
   constexpr Word kWhat = wire::kControlBit | wire::kKindMask;
   constexpr Word kEnter = wire::control(wire::Control::kEnter, 0, 0);
@@ -169,10 +169,10 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   return word;
 }
 
-/// What most words are: accesses of the function that runs to cells that follow_quickly() knows what to
-/// do with. The first word that is another one.
+/// What most words are: accesses of the function that runs to cells that follow_quickly() knows
+/// what to do with. The first word that is another one.
 [[nodiscard]] [[gnu::always_inline]] inline const Word* take_own(Follower& self, const Word* word,
-                                                                const Word* end, bool alone) {
+                                                                 const Word* end, bool alone) {
   if (word == end || wire::is_control(*word)) return word;
   if (self.depth == 0 || (self.lost_depth | self.wide | self.leaf) != 0) return word;
   if (__builtin_expect(static_cast<long>(alone), 0) != 0) {
@@ -214,8 +214,7 @@ template <bool kWrite>
   for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
     const Word at = address & wire::kAddressMask;
     Chunk* const chunk = __atomic_load_n(&chunks[at >> kChunkBits], __ATOMIC_ACQUIRE);
-    if (chunk == nullptr ||
-        !follow_quickly_as<kWrite>(mine, *chunk, at, mask << (at & 7), site)) {
+    if (chunk == nullptr || !follow_quickly_as<kWrite>(mine, *chunk, at, mask << (at & 7), site)) {
       return k;
     }
   }
@@ -303,6 +302,8 @@ void settle() {
   const Word* word = self->done;
   // Nobody comes or goes within a line, but blocks begin there.
   const bool alone = is_alone(*self);
+  // What is passed over must not be known.
+  if (alone) self->filter.begin_segment();
   // Recording may have ended.
   while (tls.follower != nullptr && word < end) {
     const Word* next = take_own(*self, word, end, alone && self->thread.begin == 0);

@@ -71,6 +71,7 @@ bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write, std::
   const Word superfluous = (write ? bytes << 8 : 0) | bytes;
   const Word fresh = mine.fresh | (write ? bytes << 8 : bytes);
   unsigned empty = 4;
+  bool covered = false;
   Word left[4];
   for (unsigned i = 0; i < 4; ++i) {
     Word entry = i == 1 ? entries[i] & ~flags : entries[i];
@@ -81,13 +82,15 @@ bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write, std::
       continue;
     }
     const Word has = write ? entry >> 8 : entry | (entry >> 8);
-    if (entry >= mine.since && (bytes & ~has) == 0) return true;
+    covered |= entry >= mine.since && (bytes & ~has) == 0;
     left[i] = (entry & superfluous) == 0 ? entry : entry & ~(superfluous | Entry::kTold);
     if ((left[i] & Entry::kBytes) == 0) {
       left[i] = 0;
       empty = i;
     }
   }
+  // Not before all have been looked at: one may be another thread's.
+  if (covered) return true;
   if (empty == 4) return false;
   Word a = entries[0];
   if (!__atomic_compare_exchange_n(&cell.a, &a, a | Entry::kLock, false, __ATOMIC_ACQUIRE,
@@ -124,7 +127,8 @@ void follow_in_cells(Host& host, Access& access, Word address, Word end) {
 
 void follow_bytes(Host& host, Access& access, Word address, Word bytes) {
   const Word end = address + bytes;
-  host.word = (address & 7) + bytes <= 8;
+  // The site says neither that it is an access of so many bytes nor, of a call, that it is one.
+  host.word = false;
   if (!pages_on) return follow_in_cells(host, access, address, end);
   while (address < end) {
     const Word page = ((address >> pages::kShift) + 1) << pages::kShift;

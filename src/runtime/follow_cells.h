@@ -45,7 +45,10 @@ struct Host {
       if (Follower* const each = follower_at(i); each != nullptr) each->filter.intrude();
     }
   }
-  void forget(Word granule) const { filter_forget(self, granule, 8); }
+  void forget(Word granule) const {
+    filter_forget(self, granule, 8);
+    ++self.renewals;  // and what loops did there
+  }
   [[nodiscard]] static Word past(std::uint32_t slot) { return past_of(slot); }
   [[nodiscard]] static Word begin_of(std::uint32_t slot) { return rt::begin_of(slot); }
 
@@ -142,8 +145,8 @@ bool renew(Follower& self, Word address, Word bytes);
   return true;
 }
 
-/// An access to a cell in which two entries are enough, and of which nothing has to be told: most of
-/// them. False: it is another one, and nothing has changed.
+/// An access to a cell in which two entries are enough, and of which nothing has to be told: most
+/// of them. False: it is another one, and nothing has changed.
 [[nodiscard]] bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write,
                                    std::uint32_t site);
 template <bool kWrite>

@@ -23,7 +23,7 @@ std::atomic<Word> begins[sieve::kSlots];
 namespace {
 
 std::atomic<Follower*> followers[sieve::kSlots];
-Word positions[sieve::kSlots];            // where the slot's next thread begins
+Word positions[sieve::kSlots];  // where the slot's next thread begins
 std::atomic<std::uint32_t> slot_count{0};
 std::atomic<std::uint32_t> horizon_lock{0};
 std::atomic<std::uint32_t> past_lock{0};  // who advances all slots
@@ -147,8 +147,7 @@ bool is_alone(const Follower& self) {
   if (self.thread.begin != 0) return false;
   // A cycle lies between two events of one block: what came before the first one is in none.
   if (self.thread.only_atomicity && !in_blocks.load(std::memory_order_relaxed)) return true;
-  if (living.load(std::memory_order_acquire) != 1 ||
-      unborn.load(std::memory_order_acquire) != 0) {
+  if (living.load(std::memory_order_acquire) != 1 || unborn.load(std::memory_order_acquire) != 0) {
     return false;
   }
   // What is ordered by nothing but being over may still race.
@@ -221,8 +220,8 @@ bool comes_behind_slot(std::uint32_t thread, std::uint32_t slot) {
   if (slot >= sieve::kKnown) return false;
   if (positions[slot] <= 1) return true;
   SyncClock& clock = lock_place(key_of_thread(thread));
-  const bool known = clock.object == key_of_thread(thread) &&
-                     clock.rounds.clocks[0].at[slot] >= positions[slot];
+  const bool known =
+      clock.object == key_of_thread(thread) && clock.rounds.clocks[0].at[slot] >= positions[slot];
   unlock_clock(clock);
   return known;
 }

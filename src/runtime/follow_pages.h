@@ -43,8 +43,8 @@ inline void passed(Follower& self) {
   }
 }
 
-/// Accesses of the function that runs, as follow_quickly() or a log takes them. The first word that is
-/// another one.
+/// Accesses of the function that runs, as follow_quickly() or a log takes them. The first word that
+/// is another one.
 [[nodiscard]] const Word* take_paged(Follower& self, const Word* word, const Word* end);
 
 /// Bytes of one page, or accesses to them of `each` bytes at distances of `step`.

@@ -174,7 +174,7 @@ struct Follower {
 
   alignas(256) Word lines[1 + kMaxHandlers][wire::kLineWords];  // the first is the thread's
   alignas(64) filter::Table filter;
-  Word* done;                                                   // what is before has been settled
+  Word* done;  // what is before has been settled
   std::uint32_t handlers;
   std::uint32_t depth;
   std::uint32_t told_depth;  // frames that are in the ring; always the outermost ones
@@ -208,7 +208,7 @@ struct Follower {
   sieve::Section sections[kSections];  // and the last ones that it has released; a ring
   std::uint32_t section_count;
   std::uint32_t renewals;  // how often memory became another variable
-  sieve::Thread owner;  // in whose place this one puts accesses into cells
+  sieve::Thread owner;     // in whose place this one puts accesses into cells
   Log log;
   KnownRun runs[1u << kKnownRunBits];
   Sites now;  // of the function that ran last
@@ -279,7 +279,8 @@ extern sieve::Horizon horizons;
   return horizons.of(slot);
 }
 /// Whether no other thread is there, and no block is open, or none has ever been, when nothing but
-/// atomicity is checked: nothing that the thread does can be part of anything that is still to come.
+/// atomicity is checked: nothing that the thread does can be part of anything that is still to
+/// come.
 [[nodiscard]] bool is_alone(const Follower& self);
 /// There are threads that do not follow.
 void never_alone();

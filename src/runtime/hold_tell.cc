@@ -18,7 +18,7 @@ void tell_words(Holder& self, const Word* words, std::size_t count) {
 
 namespace {
 
-void put(Holder& self, Word word) {
+void tell_word(Holder& self, Word word) {
   tell_words(self, &word, 1);
 }
 
@@ -96,14 +96,14 @@ void tell_part(Holder& self, Word begin, Word end) {
   // What comes first is a time.
   if (body < end) {
     self.told_time = self.words[body];
-    put(self, self.told_time);
+    tell_word(self, self.told_time);
   }
   for (Word i = 0; i < frames; ++i) {
-    put(self, frame[2 * i]);
+    tell_word(self, frame[2 * i]);
     push(self, frame[2 * i]);
     if (frame[2 * i + 1] == 0) continue;
     const Word mark = wire::control(wire::Control::kFrame, frame[2 * i + 1] << 4, 0);
-    put(self, mark);
+    tell_word(self, mark);
     if (self.told_depth != 0) self.told_marks[self.told_depth - 1] = wire::payload_of(mark);
   }
   tell_more(self, body, end);
@@ -123,11 +123,11 @@ void tell_more(Holder& self, Word begin, Word end) {
       tell_access(self, wire::address_of(*record), site_at(self, number));
       // Together, behind the names.
       if (leaf != 0) {
-        put(self, leaf);
+        tell_word(self, leaf);
         if (self.told_depth != 0) --self.told_depth;
       }
-      if (wide != 0) put(self, wide);
-      put(self, *record);
+      if (wide != 0) tell_word(self, wide);
+      tell_word(self, *record);
       wide = leaf = 0;
       continue;
     }
@@ -177,8 +177,8 @@ void tell_more(Holder& self, Word begin, Word end) {
 void tell_end(Holder& self) {
   while (self.told_depth > 0 && holding()) {
     --self.told_depth;
-    put(self, wire::control(wire::Control::kExit,
-                            wire::payload_of(self.told_frames[self.told_depth]), 0));
+    tell_word(self, wire::control(wire::Control::kExit,
+                                  wire::payload_of(self.told_frames[self.told_depth]), 0));
   }
 }
 

@@ -198,9 +198,55 @@ struct Holder {
   Word words[kWords];
 };
 
-[[nodiscard]] Holder* holder_of(std::uint32_t slot);  // null: it has no thread
+// hold.cc
 
-// hold_tell.cc
+[[nodiscard]] Holder* holder_of(std::uint32_t slot);  // null: it has no thread
+/// Around what is no word: settles, and makes room. False when nobody may any more.
+[[nodiscard]] bool enter_settled(Holder*& self);
+inline void leave() {
+  --tls.busy;
+}
+
+// hold_parts.cc
+
+inline void put(Holder& self, Word word) {
+  self.words[self.fill++] = word;
+  self.released = false;
+}
+/// What a part begins with.
+void put_frames(Holder& self);
+/// If none is open.
+void begin_part(Holder& self);
+void add_part(Holder& self, Word begin, Word end, bool certain);
+void end_part(Holder& self);
+/// Decides about those that were first, in their order.
+void decide(Holder& self, bool all);
+/// The buffer is full: what waits is told, and so is what there is of the open part.
+void flow(Holder& self);
+inline void make_room(Holder& self) {
+  if (self.fill > Holder::kWords - Holder::kSpare) flow(self);
+}
+/// What is outside of calls ends where no lock is held.
+inline void end_outside(Holder& self) {
+  if (self.call_frame == Holder::kNoCall && self.held == 0 && self.blocks == 0) end_part(self);
+}
+
+// hold_words.cc
+
+/// The serial of the function that runs.
+void find_serial(Holder& self);
+void pop(Holder& self);
+/// The function that runs, or the one that the library works for, accesses something.
+void accessed(Holder& self);
+void take(Holder& self, Word word);
+/// What most words are: accesses of the function that runs, in a call, to what the call has
+/// accessed before. The first word that is another one.
+[[nodiscard]] const Word* take_own(Holder& self, const Word* word, const Word* end);
+
+// hold_sync.cc
+
+/// The function of the call accesses something there, or calls a function.
+void come_to(Holder& self, std::uint32_t place);
 
 // hold_names.cc
 
@@ -209,6 +255,8 @@ void note_name(Holder& self, HoldChunk& chunk, Word granule, Word address, Word 
                std::uint32_t site, bool container);
 /// Tells of the names that bytes had before `site`, a number in the process, accesses them now.
 void tell_names(Holder& self, Word address, Word bytes, std::uint32_t site);
+
+// hold_tell.cc
 
 /// Appends a record to the ring.
 void tell_words(Holder& self, const Word* words, std::size_t count);

@@ -46,10 +46,10 @@ struct Thread {
   std::uint32_t deferring;
   std::uint32_t deferred;
   Taken locks[8];
-  Follower* follower;     // of this thread's accesses (follow.h); null: the ring gets all of them
-  Holder* holder;         // of this thread's calls (hold.h); null: none are held back
-  bool keeps_key;         // in a block all of whose accesses count as one (sieve::Thread::whole)
-  std::uint64_t frames;   // numbers given by __syndrome_frame
+  Follower* follower;    // of this thread's accesses (follow.h); null: the ring gets all of them
+  Holder* holder;        // of this thread's calls (hold.h); null: none are held back
+  bool keeps_key;        // in a block all of whose accesses count as one (sieve::Thread::whole)
+  std::uint64_t frames;  // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
   std::uint32_t handlers;       // that are running
   std::uint64_t handlers_from;  // frames when the outermost began
@@ -73,10 +73,10 @@ struct Process {
   SessionHeader* session;  // null: not recorded
   std::uint32_t slot;
   std::uint64_t ring_words;
-  bool exact;          // the order of all accesses is recorded
-  bool pinned;         // every probe comes to the runtime: exact, or for noise
-  bool foreign;        // the recorder's pid means another process, or none, here
-  bool follows;        // its threads follow their accesses (follow.h), with filters
+  bool exact;    // the order of all accesses is recorded
+  bool pinned;   // every probe comes to the runtime: exact, or for noise
+  bool foreign;  // the recorder's pid means another process, or none, here
+  bool follows;  // its threads follow their accesses (follow.h), with filters
 };
 extern Process process;
 

@@ -1,0 +1,127 @@
+// Parts: what the buffer has of a call, or of what is outside of calls.
+
+#include "runtime/hold.h"
+#include "runtime/holder.h"
+
+namespace syndrome::rt {
+
+void put_frames(Holder& self) {
+  self.words[self.fill++] = self.depth;
+  for (std::uint32_t i = 0; i < self.depth; ++i) {
+    self.words[self.fill++] = self.frames[i].word;
+    self.words[self.fill++] = self.frames[i].mark;
+  }
+  put(self, wire::time(self.now));
+}
+
+void begin_part(Holder& self) {
+  if (self.call.first != 0) return;
+  hold_calls.begin(self.call, self.now);
+  self.settled_serial = self.call.first;
+  if (self.depth != 0) self.frames[self.depth - 1].serial = self.call.first;
+  self.part_begin = self.fill;
+  self.stays = __atomic_load_n(&hold_nothing, __ATOMIC_RELAXED) != 0;
+  self.flows = false;
+  self.memory_count = 0;
+  self.anew = 0;
+  for (std::uint32_t i = 0; i < self.depth; ++i) self.frames[i].leaf = false;
+  put_frames(self);
+}
+
+/// Decides about those that were first, in their order.
+void decide(Holder& self, bool all) {
+  while (self.parts != 0 && holding()) {
+    HoldPart& part = self.part[self.first_part];
+    calls::Verdict verdict = hold_calls.verdict(part.certain, part.sources, part.count);
+    if (verdict == calls::Verdict::kWait) {
+      if (!all) return;
+      verdict = calls::Verdict::kKeep;
+    }
+    if (verdict == calls::Verdict::kKeep) {
+      tell_part(self, part.begin, part.end);
+      tell_end(self);
+    }
+    self.first_part = (self.first_part + 1) % Holder::kParts;
+    --self.parts;
+  }
+}
+
+void add_part(Holder& self, Word begin, Word end, bool certain) {
+  HoldPart& part = self.part[(self.first_part + self.parts++) % Holder::kParts];
+  part.begin = begin;
+  part.end = end;
+  part.certain = certain;
+  part.count = self.call.count;
+  for (unsigned i = 0; i < self.call.count; ++i) part.sources[i] = self.call.sources[i];
+}
+
+/// Of a part that is left out: memory that is told of is another variable from here on.
+void keep_memory(Holder& self) {
+  const std::uint32_t count = self.memory_count;
+  self.memory_count = 0;
+  Word at = self.part_begin;
+  if (count != 0) {
+    // Its records lie behind what is written over.
+    self.words[at++] = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Word* const record = &self.words[self.memory[i]];
+      Word copy[8];
+      const std::size_t length = record_words(*record);
+      for (std::size_t k = 0; k < length; ++k) copy[k] = record[k];
+      // The first word of a part is a time.
+      if (i == 0) self.words[at++] = wire::time(self.now);
+      for (std::size_t k = 0; k < length; ++k) self.words[at++] = copy[k];
+      // The call's site is one of a function that is not told.
+      Word& head = self.words[at - length];
+      head &= (Word{1} << wire::kTopShift) - 1;
+    }
+  }
+  self.fill = at;
+}
+
+void end_part(Holder& self) {
+  if (self.call.first == 0) return;
+  self.now = HoldClock::now();
+  hold_calls.end(self.call, self.now);
+  self.held = 0;
+  const bool certain = self.call.certain || self.stays;
+  if (self.flows) {
+    tell_more(self, self.part_begin, self.fill);
+    tell_end(self);
+    self.flows = false;
+    self.fill = self.part_begin;
+    return;
+  }
+  if (hold_calls.verdict(certain, self.call.sources, self.call.count) == calls::Verdict::kDrop) {
+    keep_memory(self);
+    if (self.fill != self.part_begin) {
+      self.call.count = 0;
+      add_part(self, self.part_begin, self.fill, true);
+    }
+  } else {
+    add_part(self, self.part_begin, self.fill, certain);
+  }
+  if (self.parts != 0) {
+    decide(self, self.parts == Holder::kParts);
+    if (self.parts == 0) self.fill = 0;
+  }
+}
+
+void flow(Holder& self) {
+  decide(self, true);
+  if (self.call.first == 0) {
+    self.fill = 0;
+    return;
+  }
+  if (self.flows) {
+    tell_more(self, self.part_begin, self.fill);
+  } else {
+    self.call.certain = self.flows = true;
+    tell_part(self, self.part_begin, self.fill);
+  }
+  self.memory_count = 0;
+  self.part_begin = self.fill = 0;
+  self.anew = 0;
+}
+
+}  // namespace syndrome::rt
