@@ -75,8 +75,11 @@ class Run {
         done_[i] = !timed(i, [&] { return checks_[i]->end_of_pass((*source)->names()); });
         again |= !done_[i];
       }
-      if (again) continue;
-      collect((*source)->names());
+      if (again) {
+        if (came_furthest_) names_ = (*source)->names();
+        continue;
+      }
+      collect(came_furthest_ ? (*source)->names() : names_);
       source->reset();
       result_.passes = number;
       look_around(number + 1);
@@ -137,6 +140,7 @@ class Run {
         limit_ = std::max(events, seen_);
       }
     }
+    came_furthest_ = events >= seen_;
     if (events > seen_ || (events == seen_ && whole)) {
       summarize(source, count, events, whole);
       if (whole) warn_of(mapper_.unmatched(source.names()));
@@ -266,7 +270,11 @@ class Run {
   std::vector<double> seconds_;  // of each check
   PassedOver passed_over_;
   EventNumber limit_ = std::numeric_limits<EventNumber>::max();
-  EventNumber seen_ = 0;  // the furthest that a pass has come
+  EventNumber seen_ = 0;        // the furthest that a pass has come
+  bool came_furthest_ = false;  // the last one
+  /// Of the last pass that did: one that ends early does not know what other checks have found
+  /// later. (Names have the same ids in every pass.)
+  Names names_;
   Clock::time_point last_tick_;
   PassResult result_;
 };

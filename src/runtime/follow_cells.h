@@ -201,8 +201,12 @@ template <bool kWrite>
                                      __ATOMIC_RELAXED)) {
       return false;
     }
-    // Someone may have been there in between, and left no trace in a.
-    return __atomic_load_n(&cell.b, __ATOMIC_RELAXED) == was_b;
+    if (__atomic_load_n(&cell.b, __ATOMIC_RELAXED) == was_b) return true;
+    // Someone has been there in between, and left no trace in a: as if nothing had been done.
+    expected = a | accessed;
+    (void)__atomic_compare_exchange_n(&cell.a, &expected, a, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED);
+    return false;
   }
   // What this one leaves of the two, and where there is room for it.
   if (own_a) a = rest(a);

@@ -36,6 +36,7 @@ SYNDROME_REAL(popen);
 SYNDROME_REAL(unsetenv);
 SYNDROME_REAL_AS(_exit, void(int));
 SYNDROME_REAL_AS(_Exit, void(int) noexcept);
+SYNDROME_REAL_AS(quick_exit, void(int) noexcept);
 SYNDROME_REAL(clone);
 SYNDROME_REAL(syscall);
 SYNDROME_REAL(setuid);
@@ -287,6 +288,7 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
   unsigned long a[6];
   for (unsigned long& argument : a) argument = va_arg(list, unsigned long);
   va_end(list);
+  if (number == SYS_exit_group) settle_for_all();
   if (!forks(number, a[0], a[1]) || !process_recorded()) {
     return real_syscall.pointer()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   }
@@ -302,6 +304,12 @@ SYNDROME_INTERPOSE void _exit(int code) {
 SYNDROME_INTERPOSE void _Exit(int code) noexcept {
   settle_for_all();
   real__Exit(code);
+  __builtin_unreachable();
+}
+
+SYNDROME_INTERPOSE void quick_exit(int code) noexcept {
+  settle_for_all();
+  real_quick_exit(code);
   __builtin_unreachable();
 }
 

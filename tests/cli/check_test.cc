@@ -171,5 +171,31 @@ TEST_F(CheckCommand, TheExamplesCountAndPrint) {
   EXPECT_THAT(print.out, HasSubstr("6\tt2|w(x)|bank.c:12:1\n"));
 }
 
+/// The look that determinism needs last ends behind its finding, long before the second race.
+TEST_F(CheckCommand, WhatOneCheckFindsBehindTheEndOfAnothersLastLookHasItsPlaces) {
+  std::string trace =
+      "main|begin(all)|d.c:1\n"
+      "main|fork(t1)|d.c:2\n"
+      "main|fork(t2)|d.c:3\n"
+      "t1|w(x)|d.c:4\n"
+      "t2|w(x)|d.c:5\n"
+      "main|join(t1)|d.c:6\n"
+      "main|join(t2)|d.c:7\n"
+      "main|end(all)|d.c:8\n";
+  constexpr int kMoreThanABatch = 40'000;
+  for (int i = 0; i < kMoreThanABatch; ++i)
+    trace += "main|r(z)|z.c:" + std::to_string(i + 1) + "\n";
+  trace +=
+      "main|fork(t3)|late.c:1\n"
+      "t3|w(y)|late.c:2\n"
+      "main|w(y)|late.c:3\n";
+  shell_.write("late.std", trace);
+  for (const std::string checks : {"races,determinism", "determinism,races"}) {
+    const Outcome outcome = shell_.run("syndrome check --check " + checks + " late.std");
+    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("d.c:5"), HasSubstr("late.c:3")));
+  }
+}
+
 }  // namespace
 }  // namespace syndrome::test
