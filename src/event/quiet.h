@@ -80,7 +80,7 @@ class QuietLocks {
     last.section.released_at = site;
     remove(held);
     ++thread.position;
-    if (!thread.whole) thread.since = thread.position;
+    thread.since = thread.position;
     last.position = thread.position;
     last.slot = thread.slot;
     last.quiet = true;

@@ -299,7 +299,7 @@ class Following {
     locks_[lock] = {};
   }
   bool sync_quietly(Thread& thread, const Event& event) {
-    if (way_.determinism) return false;
+    if (way_.only_atomicity || way_.determinism) return false;
     if (event.kind < EventKind::kAcquire || event.kind > EventKind::kReleaseShared) return false;
     if (told_.size() % 5 == 0) evict(event.target + 1);
     sieve::LastRelease& last = lasts_[event.target];
@@ -319,8 +319,6 @@ class Following {
     quiet.release(thread, *held, last, event.site.value);
     new_quiet_position();
     thread.publish(locks_[event.target], static_cast<std::uint32_t>(slots_.size()));
-    meet(thread, event);
-    if (thread.begin == 0) pass(thread);
     slots_[thread.slot].sections.push_back(last.section);
     filter_.new_segment(event.thread);
     return true;

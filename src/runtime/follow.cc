@@ -263,7 +263,7 @@ bool start_following(std::uint32_t slot) {
   self->thread.only_atomicity = what == sieve::Checked::kAtomicity;
   self->locks = what != sieve::Checked::kDeterminism;
   self->quiet_on = what == sieve::Checked::kRaces;
-  self->quiet_locks = self->quiet_on || self->thread.only_atomicity;
+  self->quiet_memory = what != sieve::Checked::kDeterminism;
   self->quiet.clear();
   for (sieve::Section& section : self->sections) section.released = 0;
   self->mine.set(self->thread);

@@ -62,6 +62,11 @@ void give_clock(Follower& self) {
   self.clock = nullptr;
 }
 
+/// What the thread does up to `position` comes before whatever others do here later.
+void leave_mark(const Follower& self, SyncClock& clock, Word position) {
+  const std::uint32_t slot = self.thread.slot;
+  if (slot < sieve::kKnown) clock.met.at[slot] = position;
+}
 void read_marks(Follower& self, const SyncClock& clock) {
   self.thread.comes_after(clock.met, slot_count.load(std::memory_order_relaxed));
 }

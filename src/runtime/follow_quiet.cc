@@ -127,12 +127,10 @@ void remember(Follower& self, const Section& section) {
   self.quiet.release(self.thread, *held, clock.last, site_of_call(self, call));
   self.thread.publish(clock.rounds.clocks[0], slots_in_use());
   remember(self, clock.last.section);
-  leave_mark(self, clock, self.thread.position);
   unlock_clock(clock);
   self.clock = nullptr;
   self.mine.set(self.thread);
   new_segment();
-  if (self.thread.begin == 0) pass(self);
   return true;
 }
 
@@ -148,7 +146,7 @@ Word told_up_to(std::uint32_t slot, Word position) {
 bool sync_quietly(wire::Sync kind, std::uintptr_t object, std::uint32_t call) {
   using wire::Sync;
   if (kind < Sync::kAcquire || kind > Sync::kReleaseShared || tls.busy != 0) return false;
-  if (!tls.follower->quiet_locks) return false;
+  if (!tls.follower->quiet_on) return false;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return false;
@@ -167,7 +165,7 @@ bool sync_quietly(wire::Sync kind, std::uintptr_t object, std::uint32_t call) {
 
 bool renew_quietly(wire::Sync kind, std::uintptr_t object, wire::Word bytes) {
   if ((kind != wire::Sync::kAlloc && kind != wire::Sync::kFree) || tls.busy != 0) return false;
-  if (!tls.follower->quiet_locks || object > wire::kAddressMask || bytes == 0) return false;
+  if (!tls.follower->quiet_memory || object > wire::kAddressMask || bytes == 0) return false;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return false;
@@ -194,7 +192,7 @@ void tell_evicted(SyncClock& clock) {
 
 void want_locks(std::uint32_t slot, Word position) {
   Follower* const other = follower_at(slot);
-  if (other == nullptr || !other->quiet_locks) return;
+  if (other == nullptr || !other->quiet_on) return;
   // What is read here may be changing: at worst, a report says less of a lock.
   for (std::uint32_t i = 0; i < QuietLocks::kMost; ++i) {
     QuietLocks::Held& held = other->quiet[i];

@@ -202,8 +202,8 @@ struct Follower {
   SyncClock* clock;  // or about to be held
   sieve::Thread thread;
   Mine mine;
-  bool quiet_on;                       // there are atomics that need not be told of
-  bool quiet_locks;                    // and locks, and memory
+  bool quiet_on;                       // there are locks and atomics that need not be told of
+  bool quiet_memory;                   // and memory that begins or ends
   sieve::QuietLocks quiet;             // those that it holds
   sieve::Section sections[kSections];  // and the last ones that it has released; a ring
   std::uint32_t section_count;
@@ -289,10 +289,5 @@ void never_alone();
 [[nodiscard]] Follower* follower_at(std::uint32_t slot);  // or of the slot's last thread
 /// Behind an event of the thread, and all that came before that is known.
 void pass(Follower& self);
-/// What the thread does up to `position` comes before whatever others do here later.
-inline void leave_mark(const Follower& self, SyncClock& clock, Word position) {
-  const std::uint32_t slot = self.thread.slot;
-  if (slot < sieve::kKnown) clock.met.at[slot] = position;
-}
 
 }  // namespace syndrome::rt
