@@ -29,7 +29,7 @@ using Word = std::uint64_t;
 
 /// Of everything that probes, runtime, recorder and reader must agree on. A unit that was compiled
 /// with another number is refused with a message.
-inline constexpr std::uint32_t kAbi = 5;
+inline constexpr std::uint32_t kAbi = 6;
 
 inline constexpr std::size_t kLineWords = 32;
 inline constexpr unsigned kAddressBits = 47;
@@ -193,6 +193,10 @@ inline constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 [[nodiscard]] constexpr Word control(Control kind, Word payload, std::uint32_t top) {
   return (Word{top & 0xffff} << kTopShift) | kControlBit | (payload & kPayloadMask) |
          static_cast<Word>(kind);
+}
+/// Of an access to several granules, beside its word: what the filter has to know of it.
+[[nodiscard]] constexpr Word wide(Word bytes, bool write) {
+  return (bytes << 1) | (write ? 1 : 0);
 }
 [[nodiscard]] constexpr Word operand(Word value) {
   return value | kOperandBit;

@@ -53,8 +53,8 @@ inline constexpr char kProbe[] =
 inline constexpr char kProbeConstraints[] = "=&r,*m,r,~{dirflag},~{fpsr},~{flags}";
 
 /// The word of an access, unless the filter (event/filter.h) knows it. $0, $1: scratch; $2: the
-/// cursor, $3: the filter, which has the key in front of it; $4: the address; $5: the word; $6:
-/// filter::needs().
+/// cursor, $3: the filter, which has its mask and the key in front of it; $4: the address; $5: the
+/// word; $6: filter::needs().
 inline constexpr char kFilteredProbe[] =
     "movq $3, $0\n\t"
     "testq $0, $0\n\t"
@@ -62,7 +62,7 @@ inline constexpr char kFilteredProbe[] =
     "movq $4, $1\n\t"
     "shrq $$8, $1\n\t"
     "xorl ${4:k}, ${1:k}\n\t"
-    "andl $$0xffff8, ${1:k}\n\t"
+    "andl -16($0), ${1:k}\n\t"
     "movq ($0,$1), $1\n\t"
     "xorq $4, $1\n\t"
     "xorq -8($0), $1\n\t"
@@ -80,12 +80,65 @@ inline constexpr char kFilteredProbe[] =
     "jne 1f\n\t"
     "call *__syndrome_full@GOTPCREL(%rip)\n"
     "1:";
-static_assert(filter::offset_of(~wire::Word{0} << 8) == 0xf8 && filter::kBytes == 0x100000);
+static_assert(filter::offset_of(~wire::Word{0} << 8) == 0xf8);
+static_assert(offsetof(filter::Table, entries) - offsetof(filter::Table, mask) == 16);
 inline constexpr char kFilteredProbeConstraints[] =
     "=&r,=&r,*m,*m,r,r,r,~{dirflag},~{fpsr},~{flags}";
 
-/// The enter or exit of a function that may be a block of the run: $3 is the byte of its flags that
-/// says so; the others as in kProbe.
+/// The same of an access to several granules. $0: scratch; $1: the cursor, $2: the filter; $3: the
+/// word; $4: wire::wide().
+inline constexpr char kWideProbe[] =
+    "cmpq $$0, $2\n\t"
+    "je 2f\n\t"
+    "pushq $3\n\t"
+    "pushq $4\n\t"
+    "call *__syndrome_wide@GOTPCREL(%rip)\n\t"
+    "jmp 1f\n"
+    "2:\n\t"
+    "movq $1, $0\n\t"
+    "movq $3, ($0)\n\t"
+    "addq $$8, $1\n\t"
+    "cmpb $$0xf8, ${0:b}\n\t"
+    "jne 1f\n\t"
+    "call *__syndrome_full@GOTPCREL(%rip)\n"
+    "1:";
+inline constexpr char kWideProbeConstraints[] = "=&r,*m,*m,r,i,~{dirflag},~{fpsr},~{flags}";
+
+/// The exit of a function that may be a block of the run. Where a filter is asked, a function that
+/// nothing was told of takes its enter back: that is the last word then, and differs from the exit
+/// in its kind and its top. What has been settled is another word (runtime/follow.cc). $0, $1:
+/// scratch; $2: the cursor, $3: the filter; $4: the word; $5 as in kBlockProbe.
+inline constexpr char kExitProbe[] =
+    "cmpb $$0, $5\n\t"
+    "js 3f\n\t"
+    "movq $2, $0\n\t"
+    "cmpq $$0, $3\n\t"
+    "je 2f\n\t"
+    "movq -8($0), $1\n\t"
+    "xorq $4, $1\n\t"
+    "shlq $$16, $1\n\t"
+    "cmpq $$0x30000, $1\n\t"
+    "jne 2f\n\t"
+    "subq $$8, $2\n\t"
+    "jmp 1f\n"
+    "3:\n\t"
+    "pushq $4\n\t"
+    "call *__syndrome_block@GOTPCREL(%rip)\n\t"
+    "jmp 1f\n"
+    "2:\n\t"
+    "movq $4, ($0)\n\t"
+    "addq $$8, $2\n\t"
+    "cmpb $$0xf8, ${0:b}\n\t"
+    "jne 1f\n\t"
+    "call *__syndrome_full@GOTPCREL(%rip)\n"
+    "1:";
+static_assert(
+    ((wire::control(wire::Control::kEnter, 0, 0) ^ wire::control(wire::Control::kExit, 0, 0))
+     << 16) == 0x30000);
+inline constexpr char kExitProbeConstraints[] = "=&r,=&r,*m,*m,r,*m,~{dirflag},~{fpsr},~{flags}";
+
+/// The enter of a function that may be a block of the run, or its exit where that has to be told:
+/// $3 is the byte of its flags that says so; the others as in kProbe.
 inline constexpr char kBlockProbe[] =
     "cmpb $$0, $3\n\t"
     "jns 2f\n\t"

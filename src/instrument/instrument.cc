@@ -34,7 +34,7 @@ namespace {
 
 // Memory intrinsics up to this long stay as they are, with access words before them: they are the
 // copies of small structs, which the optimizer turns into a few moves.
-constexpr std::uint64_t kMostInline = 64;
+constexpr std::uint64_t kMostInline = Shape::kMostBytes;
 
 struct Annotations {
   std::uint32_t flags = 0;
@@ -186,7 +186,7 @@ class Instrumenter {
     // Last, because it makes invokes of calls.
     llvm::EscapeEnumerator exits(function, "syndrome.unwind", !function.doesNotThrow());
     while (llvm::IRBuilder<>* at = exits.Next()) {
-      probes_.control(*at, wire::Control::kExit, address_, nullptr, false);
+      probes_.exit(*at, address_);
       // Whoever called us may call another function without saying so (qsort does).
       if (!plan.calls.empty()) probes_.store_call(*at, caller, false);
     }
@@ -276,7 +276,7 @@ class Instrumenter {
   static Shape shape_of(const PlannedAccess& planned) {
     Shape shape;
     shape.writes = planned.kind != unit::SiteKind::kRead;
-    if (llvm::isPowerOf2_64(planned.bytes) && planned.bytes <= 8) {
+    if (planned.bytes <= Shape::kMostBytes) {
       shape.bytes = static_cast<unsigned>(planned.bytes);
       shape.crosses = llvm::getLoadStoreAlignment(planned.instruction).value() < planned.bytes;
     }
@@ -367,12 +367,14 @@ class Instrumenter {
     };
     if (stays || leaves_) {
       // Copies of a coroutine: of the beginning only, when the length is not known.
+      const auto some = static_cast<unsigned>(stays ? bytes : 0);
       if (range.reads) {
         access(at, transfer->getRawSource(),
-               site(transfer->getRawSource(), unit::SiteKind::kRangeRead));
+               site(transfer->getRawSource(), unit::SiteKind::kRangeRead), {some, false, true});
       }
       if (range.writes) {
-        access(at, memory.getRawDest(), site(memory.getRawDest(), unit::SiteKind::kRangeWrite));
+        access(at, memory.getRawDest(), site(memory.getRawDest(), unit::SiteKind::kRangeWrite),
+               {some, true, true});
       }
       return;
     }

@@ -25,6 +25,13 @@ Probes::Probes(llvm::Module& module) : module_(module) {
       llvm::FunctionType::get(llvm::StructType::get(context, {word, word}),
                               {pointer, pointer, word, word, word}, false),
       abi::kFilteredProbe, abi::kFilteredProbeConstraints, /*hasSideEffects=*/true);
+  wide_ =
+      llvm::InlineAsm::get(llvm::FunctionType::get(word, {pointer, pointer, word, word}, false),
+                           abi::kWideProbe, abi::kWideProbeConstraints, /*hasSideEffects=*/true);
+  exit_ =
+      llvm::InlineAsm::get(llvm::FunctionType::get(llvm::StructType::get(context, {word, word}),
+                                                   {pointer, pointer, word, pointer}, false),
+                           abi::kExitProbe, abi::kExitProbeConstraints, /*hasSideEffects=*/true);
   block_ = llvm::InlineAsm::get(llvm::FunctionType::get(word, {pointer, word, pointer}, false),
                                 abi::kBlockProbe, abi::kBlockProbeConstraints,
                                 /*hasSideEffects=*/true);
@@ -51,7 +58,6 @@ llvm::CallInst* Probes::word(llvm::IRBuilder<>& at, llvm::Value* word, bool migr
 // The filter knows accesses that lie in one granule of 8 bytes, and of others that it does not.
 llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* word,
                                  Shape shape) {
-  llvm::Value* window = thread_;
   const std::uint64_t bytes = (std::uint64_t{1} << shape.bytes) - 1;
   llvm::Value* needs = nullptr;
   if (shape.bytes == 8 && !shape.crosses) {
@@ -67,8 +73,21 @@ llvm::CallInst* Probes::filtered(llvm::IRBuilder<>& at, llvm::Value* address, ll
       needs = at.CreateSelect(outside, at.getInt64(filter::kNever), needs);
     }
   }
-  llvm::Value* filter = at.CreateConstGEP1_64(at.getInt8Ty(), window, abi::kFilterOffset);
-  llvm::CallInst* call = at.CreateCall(filtered_, {window, filter, address, word, needs});
+  llvm::CallInst* call = at.CreateCall(filtered_, {thread_, filter(at), address, word, needs});
+  call->addParamAttr(0, element(at.getPtrTy()));
+  call->addParamAttr(1, element(at.getPtrTy()));
+  call->setDoesNotThrow();
+  return call;
+}
+
+llvm::Value* Probes::filter(llvm::IRBuilder<>& at) {
+  return at.CreateConstGEP1_64(at.getInt8Ty(), thread_, abi::kFilterOffset);
+}
+
+// Several granules, or an odd number of bytes.
+llvm::CallInst* Probes::wide(llvm::IRBuilder<>& at, llvm::Value* word, Shape shape) {
+  llvm::CallInst* call = at.CreateCall(
+      wide_, {thread_, filter(at), word, at.getInt64(wire::wide(shape.bytes, shape.writes))});
   call->addParamAttr(0, element(at.getPtrTy()));
   call->addParamAttr(1, element(at.getPtrTy()));
   call->setDoesNotThrow();
@@ -126,9 +145,9 @@ llvm::CallInst* Probes::access_word(llvm::IRBuilder<>& at, llvm::Value* pointer,
   llvm::Value* value =
       at.CreateOr(address, at.getInt64(wire::Word{site & 0xffff} << wire::kTopShift));
   // A word that says something of the next one must not stay alone.
-  const bool alone = site <= 0xffff && !migrates;
-  return shape.bytes != 0 && alone ? filtered(at, address, value, shape)
-                                   : word(at, value, migrates);
+  if (site > 0xffff || migrates || shape.bytes == 0) return word(at, value, migrates);
+  const bool simple = shape.bytes <= 8 && llvm::isPowerOf2_32(shape.bytes);
+  return simple ? filtered(at, address, value, shape) : wide(at, value, shape);
 }
 
 void Probes::control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address,
@@ -143,12 +162,24 @@ void Probes::control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* 
     word(at, value, migrates);
     return;
   }
-  llvm::CallInst* call =
-      at.CreateCall(block_, {thread_, value,
-                             llvm::ConstantExpr::getGetElementPtr(at.getInt8Ty(), address,
-                                                                  at.getInt64(abi::kFlagsOffset))});
+  llvm::CallInst* call = at.CreateCall(block_, {thread_, value, flags_of(at, address)});
   call->addParamAttr(0, element(at.getPtrTy()));
   call->addParamAttr(2, element(at.getInt8Ty()));
+  call->setDoesNotThrow();
+}
+
+llvm::Constant* Probes::flags_of(llvm::IRBuilder<>& at, llvm::Constant* address) {
+  return llvm::ConstantExpr::getGetElementPtr(at.getInt8Ty(), address,
+                                              at.getInt64(abi::kFlagsOffset));
+}
+
+void Probes::exit(llvm::IRBuilder<>& at, llvm::Constant* address) {
+  llvm::Value* value = at.CreateAdd(llvm::ConstantExpr::getPtrToInt(address, at.getInt64Ty()),
+                                    at.getInt64(wire::control(wire::Control::kExit, 0, 0)));
+  llvm::CallInst* call = at.CreateCall(exit_, {thread_, filter(at), value, flags_of(at, address)});
+  call->addParamAttr(0, element(at.getPtrTy()));
+  call->addParamAttr(1, element(at.getPtrTy()));
+  call->addParamAttr(3, element(at.getInt8Ty()));
   call->setDoesNotThrow();
 }
 

@@ -14,15 +14,16 @@ namespace syndrome::instrument {
 
 /// Of an access, as far as the filter (event/filter.h) has to know it.
 struct Shape {
-  unsigned bytes = 0;  // 1, 2, 4 or 8; 0: something else
+  static constexpr unsigned kMostBytes = 64;
+  unsigned bytes = 0;  // 0: more, or not known
   bool writes = false;
   bool crosses = false;  // they may lie in two granules
 
   [[nodiscard]] std::uint32_t number() const {
-    return (crosses ? 0x80u : 0u) | (bytes << 1) | (writes ? 1 : 0);
+    return (crosses ? 0x100u : 0u) | (bytes << 1) | (writes ? 1 : 0);
   }
   [[nodiscard]] static Shape of(std::uint64_t number) {
-    return {static_cast<unsigned>(number & 0x7f) >> 1, (number & 1) != 0, (number & 0x80) != 0};
+    return {static_cast<unsigned>(number & 0xff) >> 1, (number & 1) != 0, (number & 0x100) != 0};
   }
 };
 
@@ -43,6 +44,9 @@ class Probes {
   /// kEnter, kExit, kLeaf: of the function at `address`; `top` is an i32 or null for 0.
   void control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address, llvm::Value* top,
                bool migrates);
+  /// kExit, of a function that does not migrate: where nothing was told since its kEnter, that one
+  /// is taken back instead.
+  void exit(llvm::IRBuilder<>& at, llvm::Constant* address);
 
   /// The site of the call that goes on.
   [[nodiscard]] llvm::Value* load_call(llvm::IRBuilder<>& at, bool migrates);
@@ -57,14 +61,19 @@ class Probes {
                               Shape shape, bool migrates);
   llvm::CallInst* filtered(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* word,
                            Shape shape);
+  llvm::CallInst* wide(llvm::IRBuilder<>& at, llvm::Value* word, Shape shape);
+  [[nodiscard]] llvm::Value* filter(llvm::IRBuilder<>& at);
   [[nodiscard]] llvm::Attribute element(llvm::Type* type) const;
+  [[nodiscard]] static llvm::Constant* flags_of(llvm::IRBuilder<>& at, llvm::Constant* address);
   [[nodiscard]] llvm::Value* window(llvm::IRBuilder<>& at, bool migrates);
 
   llvm::Module& module_;
   llvm::GlobalVariable* thread_;
   llvm::InlineAsm* probe_;
   llvm::InlineAsm* filtered_;
+  llvm::InlineAsm* wide_;
   llvm::InlineAsm* block_;
+  llvm::InlineAsm* exit_;
 };
 
 }  // namespace syndrome::instrument

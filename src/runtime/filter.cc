@@ -65,6 +65,16 @@ bool read_answer() {
 
 }  // namespace
 
+void filter_grow(Follower& self) {
+  // Of all threads together: beyond that they do with what they have.
+  constexpr wire::Word kMost = wire::Word{128} << 20;
+  static std::atomic<wire::Word> grown{0};
+  const wire::Word more = 3 * self.filter.bytes();
+  if (grown.fetch_add(more, std::memory_order_relaxed) + more <= kMost) return self.filter.grow();
+  grown.fetch_sub(more, std::memory_order_relaxed);
+  self.filter.lost = 0;
+}
+
 void make_filter() {
   process.follows = false;
   const sieve::Checked checked = process.session->checked;

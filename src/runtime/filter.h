@@ -30,6 +30,31 @@ inline void filter_miss(wire::Word address, wire::Word needs) {
   entry = filter::after(entry, address, table.now(), needs);
 }
 
+/// Calls visit(address, needs) for each granule of an access, until that is false. Whether it never
+/// was.
+template <class Visit>
+[[gnu::always_inline]] inline bool each_need(wire::Word address, wire::Word bytes, bool write,
+                                             const Visit& visit) {
+  const wire::Word end = address + bytes;
+  while (address < end) {
+    const wire::Word next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
+    const wire::Word mask = ((wire::Word{1} << (next - address)) - 1) << (address & 7);
+    if (!visit(address, filter::needs(mask, write))) return false;
+    address = next;
+  }
+  return true;
+}
+
+/// Whether all of an access to several granules is known; `what` is wire::wide().
+[[nodiscard]] inline bool filter_knows_wide(wire::Word address, wire::Word what) {
+  if (tls.follower == nullptr) return false;
+  filter::Table& table = tls.follower->filter;
+  const wire::Word key = table.now();
+  return each_need(address, what >> 1, (what & 1) != 0, [&](wire::Word at, wire::Word needs) {
+    return filter::knows(table.entry(at), at, key, needs);
+  });
+}
+
 /// These bytes are another variable from here on, or one that is never to be known.
 inline void filter_forget(Follower& self, wire::Word address, wire::Word bytes) {
   constexpr wire::Word kMost = 4096;
@@ -37,6 +62,12 @@ inline void filter_forget(Follower& self, wire::Word address, wire::Word bytes) 
   for (wire::Word at = address & ~wire::Word{7}; at < address + bytes; at += 8) {
     self.filter.entry(at) = 0;
   }
+}
+
+/// The thread did `count` times what it had done before, and its filter had not known.
+void filter_grow(Follower& self);
+inline void filter_lost(Follower& self, wire::Word count) {
+  if (count != 0 && self.filter.lose(count)) filter_grow(self);
 }
 
 /// In attach(): whether the process's threads follow their accesses.

@@ -80,20 +80,21 @@ void exit_function(Follower& self, const unit::Function* function) {
 
 /// Of several granules, those that the filter does not know.
 void follow_wide(Host& host, Access& access, Word address, Word bytes) {
-  Follower& self = host.self;
-  const Word end = address + bytes;
   constexpr Word kMost = 64;
-  if (pages_on || bytes > kMost) return follow_bytes(host, access, address, bytes);
-  for (Word next = 0; address < end; address = next) {
-    next = (address | 7) + 1 < end ? (address | 7) + 1 : end;
-    const Word mask = ((Word{1} << (next - address)) - 1) << (address & 7);
-    const Word needs = filter::needs(mask, access.write);
-    Word& entry = self.filter.entry(address);
-    const Word key = self.filter.now();
-    if (filter::knows(entry, address, key, needs)) continue;
-    entry = filter::after(entry, address, key, needs);
-    follow(host, access, address & ~Word{7}, static_cast<unsigned>(mask));
-  }
+  if (bytes > kMost) return follow_bytes(host, access, address, bytes);
+  filter::Table& table = host.self.filter;
+  bool unknown = false;
+  (void)each_need(address, bytes, access.write, [&](Word at, Word needs) {
+    Word& entry = table.entry(at);
+    const Word key = table.now();
+    if (filter::knows(entry, at, key, needs)) return true;
+    unknown = true;
+    entry = filter::after(entry, at, key, needs);
+    const Word mask = (needs >> (access.write ? filter::kWriteShift : filter::kReadShift)) & 0xff;
+    if (!pages_on) follow(host, access, at & ~Word{7}, static_cast<unsigned>(mask));
+    return true;
+  });
+  if (pages_on && unknown) follow_bytes(host, access, address, bytes);
 }
 
 [[gnu::noinline]] void take_access(Follower& self, Word word) {
@@ -141,6 +142,10 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   }
 }
 
+[[nodiscard]] bool is_enter(Word word) {
+  return wire::is_control(word) && wire::kind_of(word) == wire::Control::kEnter;
+}
+
 /// Functions that are no blocks, as long as nobody has been told of them. The first word that is
 /// another one.
 [[nodiscard]] [[gnu::always_inline]] inline const Word* take_functions(Follower& self,
@@ -183,6 +188,7 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
   Word index = ~Word{0};
   Chunk* chunk = nullptr;
+  unsigned again = 0;
   for (; word < end; ++word) {
     if (wire::is_control(*word)) break;
     const std::uint32_t number = wire::top_of(*word) - 1;
@@ -198,10 +204,11 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     }
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
     if (!follow_quickly(self.mine, *chunk, address, bytes, site.kind != unit::SiteKind::kRead,
-                        sites.base + number)) {
+                        sites.base + number, again)) {
       break;
     }
   }
+  filter_lost(self, again);
   return word;
 }
 
@@ -211,10 +218,12 @@ template <bool kWrite>
                                                              std::int64_t stride,
                                                              std::uint64_t count, Word mask,
                                                              std::uint32_t site) {
+  unsigned again = 0;
   for (std::uint64_t k = 0; k < count; ++k, address += static_cast<std::uint64_t>(stride)) {
     const Word at = address & wire::kAddressMask;
     Chunk* const chunk = __atomic_load_n(&chunks[at >> kChunkBits], __ATOMIC_ACQUIRE);
-    if (chunk == nullptr || !follow_quickly_as<kWrite>(mine, *chunk, at, mask << (at & 7), site)) {
+    if (chunk == nullptr ||
+        !follow_quickly_as<kWrite>(mine, *chunk, at, mask << (at & 7), site, again)) {
       return k;
     }
   }
@@ -272,12 +281,12 @@ bool start_following(std::uint32_t slot) {
   self->its_thread = &tls;
   self->its_window = &__syndrome_thread;
   self->now = {};
-  self->done = self->lines[0];
+  self->done = self->lines[0].words;
   // Behind the time that the line begins with.
   tls.words[1] = wire::control(wire::Control::kPlace, self->thread.position << 4, slot);
   tls.exact = tls.words + 2;
   tls.follower = self;
-  __syndrome_thread.cursor = self->lines[0];
+  __syndrome_thread.cursor = self->lines[0].words;
   return true;
 }
 
@@ -300,6 +309,7 @@ void settle() {
   ++self->settled;
   Word* const end = __syndrome_thread.cursor;
   const Word* word = self->done;
+  const Word* const began = word;
   // Nobody comes or goes within a line, but blocks begin there.
   const bool alone = is_alone(*self);
   // What is passed over must not be known.
@@ -315,14 +325,26 @@ void settle() {
     }
   }
   self->done = end;
+  // Nobody takes back what is done.
+  if (began < end) end[-1] = wire::control(wire::Control::kPad, 0, 0);
   --tls.busy;
+}
+
+/// All but the last word, when a function may be about to take it back (instrument/abi.h,
+/// kExitProbe).
+void settle_interrupted() {
+  Word*& cursor = __syndrome_thread.cursor;
+  Word* const end = cursor;
+  if (is_enter(end[-1])) --cursor;
+  settle();
+  cursor = end;
 }
 
 void settle_line() {
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return;
-  self->done = __syndrome_thread.cursor = self->lines[self->handlers];
+  self->done = __syndrome_thread.cursor = self->lines[self->handlers].words;
   // Who is alone asks nobody what is known, nor who has its pages for itself.
   const bool asks = wants_filter(*self) && !is_alone(*self);
   if (asks == (__syndrome_thread.filter != nullptr)) return;
@@ -373,7 +395,7 @@ void settle_for(Follower& other) {
   tls = its;
   tls.tid = own.tid;
   __syndrome_thread.cursor = __atomic_load_n(&other.its_window->cursor, __ATOMIC_RELAXED);
-  settle();
+  settle_interrupted();
   its.exact = tls.exact;
   its.line = tls.line;
   its.limit = tls.limit;
@@ -529,11 +551,11 @@ void follow_resume(std::uint64_t mark) {
 bool enter_handler() {
   Follower& self = *tls.follower;
   if (self.handlers == Follower::kMaxHandlers) return false;
-  settle();
+  settle_interrupted();
   if (tls.follower == nullptr) return false;
   ++self.handlers;
   self.again = false;
-  self.done = __syndrome_thread.cursor = self.lines[self.handlers];
+  self.done = __syndrome_thread.cursor = self.lines[self.handlers].words;
   return true;
 }
 
@@ -543,8 +565,9 @@ void leave_handler(wire::Word* cursor) {
   if (self == nullptr) return;
   if (self->handlers != 0) --self->handlers;
   self->again = false;
-  // What was there has been settled.
-  self->done = __syndrome_thread.cursor = cursor;
+  // What was there has been settled, but for a word that may be taken back.
+  __syndrome_thread.cursor = cursor;
+  self->done = is_enter(cursor[-1]) ? cursor - 1 : cursor;
 }
 
 void drop_handlers() {
@@ -557,7 +580,7 @@ void drop_handlers() {
   self.cell = nullptr;
   self.clock = nullptr;
   start_filter();
-  self.done = __syndrome_thread.cursor = self.lines[0];
+  self.done = __syndrome_thread.cursor = self.lines[0].words;
 }
 
 }  // namespace syndrome::rt

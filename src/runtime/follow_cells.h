@@ -146,13 +146,15 @@ bool renew(Follower& self, Word address, Word bytes);
 }
 
 /// An access to a cell in which two entries are enough, and of which nothing has to be told: most
-/// of them. False: it is another one, and nothing has changed.
+/// of them. False: it is another one, and nothing has changed. `again` counts those that changed
+/// nothing because the thread had done the same before.
 [[nodiscard]] bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write,
                                    std::uint32_t site);
 template <bool kWrite>
 [[nodiscard]] [[gnu::always_inline]] inline bool follow_quickly_as(const Mine& mine, Chunk& chunk,
                                                                    Word address, Word bytes,
-                                                                   std::uint32_t site) {
+                                                                   std::uint32_t site,
+                                                                   unsigned& again) {
   Cell& cell = chunk.cells[(address >> 3) % kChunkCells];
   const Word was_a = __atomic_load_n(&cell.a, __ATOMIC_RELAXED);
   const Word was_b = __atomic_load_n(&cell.b, __ATOMIC_RELAXED);
@@ -190,7 +192,10 @@ template <bool kWrite>
   } else if (b != 0 && !yields(mine, cell, b, both, conflicts, superfluous)) {
     return own_a && (b & Entry::kMore) != 0 && follow_own_four(mine, cell, bytes, kWrite, site);
   }
-  if ((own_a && covers(a)) || (own_b && covers(b))) return true;
+  if ((own_a && covers(a)) || (own_b && covers(b))) {
+    ++again;
+    return true;
+  }
   std::uint8_t& dirty = chunk.dirty[(address >> 12) % kChunkPages];
   if (__atomic_load_n(&dirty, __ATOMIC_RELAXED) == 0) __atomic_store_n(&dirty, 1, __ATOMIC_RELAXED);
   Word expected = was_a;
@@ -234,16 +239,18 @@ template <bool kWrite>
 }
 [[nodiscard]] [[gnu::always_inline]] inline bool follow_quickly(const Mine& mine, Chunk& chunk,
                                                                 Word address, Word bytes,
-                                                                bool write, std::uint32_t site) {
-  return write ? follow_quickly_as<true>(mine, chunk, address, bytes, site)
-               : follow_quickly_as<false>(mine, chunk, address, bytes, site);
+                                                                bool write, std::uint32_t site,
+                                                                unsigned& again) {
+  return write ? follow_quickly_as<true>(mine, chunk, address, bytes, site, again)
+               : follow_quickly_as<false>(mine, chunk, address, bytes, site, again);
 }
 
 [[gnu::always_inline]] inline void follow(Host& host, Access& access, Word granule,
                                           unsigned bytes) {
   Chunk* const chunk = __atomic_load_n(&chunks[granule >> kChunkBits], __ATOMIC_ACQUIRE);
+  unsigned again = 0;
   if (__builtin_expect(static_cast<long>(chunk != nullptr), 1) != 0 &&
-      follow_quickly(host.self.mine, *chunk, granule, bytes, access.write, access.site)) {
+      follow_quickly(host.self.mine, *chunk, granule, bytes, access.write, access.site, again)) {
     return;
   }
   access.granule = granule;

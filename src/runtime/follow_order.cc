@@ -201,6 +201,7 @@ Follower* begin_order(std::uint32_t slot) {
     follower = static_cast<Follower*>(sys::map(sizeof(Follower), PROT_READ | PROT_WRITE,
                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (follower == nullptr) return nullptr;
+    follower->filter.mask = filter::mask_of(filter::kLeastBytes);
     followers[slot].store(follower, std::memory_order_release);
   }
   std::uint32_t count = slot_count.load(std::memory_order_relaxed);

@@ -338,6 +338,7 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
   const bool filtered = __syndrome_thread.filter != nullptr;
   const Word own = self.mine.page;
   const bool samples = log.sample.now && !filtered;
+  unsigned again = 0;
   Word index = ~Word{0};
   Chunk* chunk = nullptr;
   for (; word < end; ++word) {
@@ -379,10 +380,11 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
     const Word from = address & 7;
     if (from + site.bytes > 8) break;
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites.base + number)) {
+    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites.base + number, again)) {
       break;
     }
   }
+  filter_lost(self, again);
   return word;
 }
 

@@ -172,7 +172,12 @@ struct Follower {
     std::uint32_t base;
   };
 
-  alignas(256) Word lines[1 + kMaxHandlers][wire::kLineWords];  // the first is the thread's
+  /// What lies in front of the words is never written, and so no word that could be taken back.
+  struct alignas(256) Line {
+    Word front[wire::kLineWords];
+    Word words[wire::kLineWords];
+  };
+  Line lines[1 + kMaxHandlers];  // the first is the thread's
   alignas(64) filter::Table filter;
   Word* done;  // what is before has been settled
   std::uint32_t handlers;

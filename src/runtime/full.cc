@@ -15,6 +15,8 @@ extern "C" {
 __attribute__((visibility("hidden"), used)) int syndrome_full_quick();
 __attribute__((visibility("hidden"), used)) int syndrome_miss_quick(syndrome::wire::Word needs,
                                                                     syndrome::wire::Word word);
+__attribute__((visibility("hidden"), used)) int syndrome_wide_quick(syndrome::wire::Word what,
+                                                                    syndrome::wire::Word word);
 __attribute__((visibility("hidden"), used)) int syndrome_block_quick(syndrome::wire::Word word);
 __attribute__((visibility("hidden"), used)) void syndrome_full_deep();
 }
@@ -91,6 +93,7 @@ __asm__(
     ".endm\n"
     "syndrome_probe __syndrome_full, syndrome_full_quick, 0\n"
     "syndrome_probe __syndrome_miss, syndrome_miss_quick, 16\n"
+    "syndrome_probe __syndrome_wide, syndrome_wide_quick, 16\n"
     "syndrome_probe __syndrome_block, syndrome_block_quick, 8\n");
 
 namespace syndrome::rt {
@@ -160,6 +163,11 @@ static int write_word(syndrome::wire::Word word) {
 int syndrome_miss_quick(syndrome::wire::Word needs, syndrome::wire::Word word) {
   syndrome::rt::filter_miss(syndrome::wire::address_of(word), needs);
   return write_word(word);
+}
+
+int syndrome_wide_quick(syndrome::wire::Word what, syndrome::wire::Word word) {
+  return syndrome::rt::filter_knows_wide(syndrome::wire::address_of(word), what) ? 0
+                                                                                 : write_word(word);
 }
 
 // The enter or exit of a function that is a block.
