@@ -98,6 +98,22 @@ class Past {
   Word limits_[kKnown]{};
 };
 
+/// What posts to a semaphore make known to waits behind them, or happens-before annotations to
+/// happens-after ones: all that came before. At one address, of the kind that came last.
+struct Signals {
+  Known known{};
+  bool home_made = false;  // annotations
+
+  void post(const Known& clock, bool home_made_one, std::uint32_t slots) {
+    if (home_made != home_made_one) known.clear(slots);
+    home_made = home_made_one;
+    known.join(clock, slots);
+  }
+  void wait(Known& waiter, bool home_made_one, std::uint32_t slots) const {
+    if (home_made == home_made_one) waiter.join(known, slots);
+  }
+};
+
 /// Those who meet at a barrier: what the ones that arrived know, for this round and the last one.
 struct Rounds {
   Known clocks[2]{};

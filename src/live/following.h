@@ -571,6 +571,19 @@ class Following {
         }
         break;
       }
+      case EventKind::kPost:
+      case EventKind::kHappensBefore: {
+        if (way_.determinism) break;
+        sieve::Known clock{};
+        thread.publish(clock, slots);
+        signals_[event.target].post(clock, event.kind == EventKind::kHappensBefore, slots);
+        break;
+      }
+      case EventKind::kWait:
+      case EventKind::kHappensAfter:
+        if (way_.determinism) break;
+        signals_[event.target].wait(thread.known, event.kind == EventKind::kHappensAfter, slots);
+        break;
       case EventKind::kBarrierArrive: {
         sieve::Known clock{};
         thread.publish(clock, slots);
@@ -609,6 +622,7 @@ class Following {
   std::map<std::uint32_t, sieve::Known> locks_;
   std::map<std::uint32_t, sieve::LastRelease> lasts_;
   std::map<std::uint32_t, sieve::AtomicClock> atomics_;
+  std::map<std::uint32_t, sieve::Signals> signals_;
   std::map<std::uint32_t, sieve::Rounds> barriers_;
   std::map<std::uint32_t, std::uint32_t> rounds_;  // by slot
   sieve::Horizon horizon_;

@@ -67,6 +67,9 @@ void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
 /// The same, and before that: whether nobody has to hear of it.
 [[nodiscard]] bool atomic_quietly(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
                                   std::uint32_t site);
+/// A wait or happens-after annotation, before it has its version: what is known of posts by then
+/// comes before it.
+void order_by_signal(wire::Sync kind, std::uintptr_t object);
 /// Around the record of a kSync.
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site);
 void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);

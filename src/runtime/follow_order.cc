@@ -337,6 +337,18 @@ bool atomic_quietly(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
   return done;
 }
 
+void order_by_signal(wire::Sync kind, std::uintptr_t object) {
+  if (kind != wire::Sync::kWait && kind != wire::Sync::kHappensAfter) return;
+  Follower* const self = tls.follower;
+  if (self == nullptr || !self->locks || tls.busy != 0 || object > wire::kAddressMask) return;
+  ++tls.busy;
+  take_clock(*self, object, true)
+      .signals.wait(self->thread.known, kind == wire::Sync::kHappensAfter,
+                    slot_count.load(std::memory_order_relaxed));
+  give_clock(*self);
+  --tls.busy;
+}
+
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site) {
   settle();
   Follower* const self = tls.follower;
@@ -423,6 +435,17 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
     case Sync::kRelease:
       if (self.locks) release(self, object, true);
       break;
+    case Sync::kPost:
+    case Sync::kHappensBefore: {
+      if (!self.locks || object > wire::kAddressMask) break;
+      sieve::Known known{};
+      self.thread.publish(known, slots);
+      take_clock(self, object, true).signals.post(known, kind == Sync::kHappensBefore, slots);
+      give_clock(self);
+      break;
+    }
+    case Sync::kWait:
+    case Sync::kHappensAfter: look_around(); break;
     case Sync::kBarrierArrive: {
       sieve::Known known{};
       self.thread.publish(known, slots);

@@ -128,7 +128,10 @@ void sync(wire::Sync kind, std::uintptr_t object) {
   release_exact();
   if (following() && sync_quietly(kind, object, __syndrome_thread.call)) return;
   // Which may tell of locks, with versions: they come before this one's.
-  if (following()) settle();
+  if (following()) {
+    settle();
+    order_by_signal(kind, object);
+  }
   append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
               __syndrome_thread.call);
 }

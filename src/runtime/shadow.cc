@@ -131,6 +131,7 @@ SyncClock& lock_clock(sieve::Word object, bool in_memory) {
     clock.object = object;
     clock.last = {};
     clock.rounds = {};
+    clock.signals = {};
     clock.atomic = {};
     clock.atomic_bytes = 0;
     ++clock.life;

@@ -68,6 +68,7 @@ struct SyncClock {
   sieve::Word object;
   sieve::Rounds rounds;
   sieve::LastRelease last;
+  sieve::Signals signals;
   sieve::AtomicClock atomic;
   std::uint32_t atomic_bytes;  // of the object, when it is an atomic
   /// Who has been here, up to which position: at any of the objects that share this place.
