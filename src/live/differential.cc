@@ -211,7 +211,7 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     way.filter = way.inside && seed / 2 % 2 == 0;
     way.determinism = !way.only_atomicity && seed / 8 % 2 == 0;
     constexpr std::array<unsigned, 4> kPages = {0, 8, 16, 1u << 16};
-    if (way.inside && way.only_atomicity) way.page = kPages[seed / 16 % 4];
+    if (way.inside) way.page = kPages[seed / 16 % 4];
     // An atomic that is accessed as a whole and in parts synchronizes by its parts: not followed.
     if (way.layout == Layout::kMixed) {
       for (Event& event : trace.events) {

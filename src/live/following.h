@@ -122,6 +122,7 @@ class Following {
       access.releases = releases(event);
     }
     if (access.atomic) {
+      if (way_.page != 0) share(thread, pages_[access.granule / way_.page]);
       if (keep_quietly(thread, access)) return;
       filter_.new_segment(event.thread);
     } else if (way_.filter && filter_.knows(event.thread, place, access.write)) {
@@ -372,23 +373,39 @@ class Following {
     sieve::Word& page = pages_[access.granule / way_.page];
     Log& log = slots_[thread.slot].log;
     if (log.entries.size() == kMostLogged) make_room(thread);
-    switch (pages::next(page, thread, past_.of(pages::slot_of(page)))) {
-      case pages::Next::kTake: page = pages::own(thread); break;
+    // As if every other access were a loop's.
+    const bool alone = !way_.only_atomicity && ++kept_ % 2 == 0 &&
+                       !pages::is_logged(page, thread, over_of(thread.slot));
+    switch (pages::next(page, thread, over_of(pages::slot_of(page)))) {
+      case pages::Next::kTake:
+        page = alone ? pages::word_of(pages::kShared, thread.slot, 0) : pages::own(thread);
+        break;
       case pages::Next::kOpen: open(page); break;
       default: break;
     }
-    if (access.atomic && pages::tag_of(page) == pages::kOwned) open(page);
     if (pages::tag_of(page) == pages::kShared || log.direct) return false;
     log.entries.emplace_back(thread.position, access);
     return true;
   }
+  [[nodiscard]] sieve::Word over_of(std::uint32_t slot) const {
+    return way_.only_atomicity ? past_.of(slot) : horizon(slot);
+  }
   void make_room(Thread& thread) {
+    Log& log = slots_[thread.slot].log;
+    if (!way_.only_atomicity) {
+      const auto over = [&](const auto& entry) { return entry.first < over_of(thread.slot); };
+      const auto from = std::ranges::find_if_not(log.entries, over);
+      log.base += static_cast<std::size_t>(from - log.entries.begin());
+      log.entries.erase(log.entries.begin(), from);
+      if (log.entries.size() == kMostLogged) flush(thread.slot);
+      return;
+    }
     if (thread.begin == 0) {
       new_position();
       pass(thread);
     }
     flush(thread.slot);
-    slots_[thread.slot].log.direct = told_.size() % 2 == 0;
+    log.direct = told_.size() % 2 == 0;
   }
   /// Pages that someone opened have theirs already.
   void flush(std::uint32_t slot) {
@@ -399,11 +416,26 @@ class Following {
         install(slot, position, access);
       }
     }
+    const sieve::Word end = log.base + log.entries.size();
+    for (const auto& [position, access] : log.entries) {
+      sieve::Word& page = pages_[access.granule / way_.page];
+      if (!way_.only_atomicity && pages::tag_of(page) == pages::kOwned &&
+          pages::slot_of(page) == slot) {
+        page = pages::word_of(pages::kShared, slot, end);
+      }
+    }
     empty(log);
   }
   static void empty(Log& log) {
     log.base += log.entries.size();
     log.entries.clear();
+  }
+  /// Before an atomic.
+  void share(const Thread& thread, sieve::Word& page) {
+    if (pages::tag_of(page) == pages::kOwned) return open(page);
+    if (pages::tag_of(page) == pages::kNobody) {
+      page = pages::word_of(pages::kShared, thread.slot, 0);
+    }
   }
   void open(sieve::Word& page) {
     const std::uint32_t slot = pages::slot_of(page);
@@ -628,6 +660,7 @@ class Following {
   sieve::Horizon horizon_;
   sieve::Past past_;
   std::map<std::uint64_t, sieve::Word> pages_;  // by address / way_.page
+  std::size_t kept_ = 0;                        // accesses that were to be in a log
   bool installing_ = false;
   bool in_blocks_ = false;
   std::map<std::pair<int, std::uint32_t>, sieve::Known> marks_;

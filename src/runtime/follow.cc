@@ -83,6 +83,7 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   constexpr Word kMost = 64;
   if (bytes > kMost) return follow_bytes(host, access, address, bytes);
   filter::Table& table = host.self.filter;
+  const bool paged = pages_on && !(only_long && is_shared(address) && is_shared(address + bytes));
   bool unknown = false;
   (void)each_need(address, bytes, access.write, [&](Word at, Word needs) {
     Word& entry = table.entry(at);
@@ -91,10 +92,10 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     unknown = true;
     entry = filter::after(entry, at, key, needs);
     const Word mask = (needs >> (access.write ? filter::kWriteShift : filter::kReadShift)) & 0xff;
-    if (!pages_on) follow(host, access, at & ~Word{7}, static_cast<unsigned>(mask));
+    if (!paged) follow(host, access, at & ~Word{7}, static_cast<unsigned>(mask));
     return true;
   });
-  if (pages_on && unknown) follow_bytes(host, access, address, bytes);
+  if (paged && unknown) follow_bytes(host, access, address, bytes);
 }
 
 [[gnu::noinline]] void take_access(Follower& self, Word word) {
@@ -184,7 +185,7 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     while (word < end && !wire::is_control(*word)) ++word;
     return word;
   }
-  if (pages_on) return take_paged(self, word, end);
+  if (pages_on && !only_long) return take_paged(self, word, end);
   const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
   Word index = ~Word{0};
   Chunk* chunk = nullptr;
@@ -202,9 +203,16 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
       chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
       if (chunk == nullptr) break;
     }
+    const bool write = site.kind != unit::SiteKind::kRead;
+    Word& page = page_of(*chunk, address);
+    if (pages::tag_of(__atomic_load_n(&page, __ATOMIC_ACQUIRE)) != pages::kShared && pages_on) {
+      Access access;
+      access.write = write;
+      access.site = sites.base + number;
+      if (keep_slowly(self, page, access, {address, site.bytes})) continue;
+    }
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (!follow_quickly(self.mine, *chunk, address, bytes, site.kind != unit::SiteKind::kRead,
-                        sites.base + number, again)) {
+    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites.base + number, again)) {
       break;
     }
   }

@@ -141,6 +141,7 @@ void follow_bytes(Host& host, Access& access, Word address, Word bytes) {
 }
 
 bool keep_atomic(Follower& self, const Access& access) {
+  share(self, access.granule);
   Cell* const cell = cell_at(access.granule);
   if (cell == nullptr || access.is_in_sequence(*cell)) return false;
   const Word a = __atomic_load_n(&cell->a, __ATOMIC_RELAXED);

@@ -9,6 +9,7 @@
 namespace syndrome::rt {
 
 bool pages_on = false;
+bool only_long = false;
 
 namespace {
 
@@ -79,32 +80,28 @@ void go_to(Follower& self, Word position) {
 /// What the log of the slot has of the page, into cells. How many items there have been.
 [[nodiscard]] Word install(Follower& self, std::uint32_t slot, Word address) {
   const Log& log = follower_at(slot)->log;
-  Word base = 0;
-  Word count = 0;
-  do {
-    base = __atomic_load_n(&log.base, __ATOMIC_ACQUIRE);
-    count = __atomic_load_n(&log.count, __ATOMIC_ACQUIRE);
-  } while (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) != base);
+  const Word end = __atomic_load_n(&log.end, __ATOMIC_ACQUIRE);
   begin_putting(self, slot);
-  for (Word i = 0; i < count; ++i) {
+  for (Word i = __atomic_load_n(&log.base, __ATOMIC_ACQUIRE); i < end; ++i) {
     LogItem item;
-    item.where = __atomic_load_n(&log.items[i].where, __ATOMIC_ACQUIRE);
-    item.what = __atomic_load_n(&log.items[i].what, __ATOMIC_ACQUIRE);
-    // The owner has thrown all of them away: they were past.
-    if (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) != base) break;
+    item.where = __atomic_load_n(&log.item(i).where, __ATOMIC_ACQUIRE);
+    item.what = __atomic_load_n(&log.item(i).what, __ATOMIC_ACQUIRE);
+    // The owner has thrown it away: it was over.
+    if (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) > i) continue;
     if (item.kind() == LogItem::kPlace) {
       go_to(self, item.what);
     } else if (((item.address() ^ address) >> pages::kShift) == 0) {
       each_access(item, [&](const LogItem& one) { put(self, one); });
     }
   }
-  return base + count;
+  return end;
 }
 
 /// A page that this thread has made kOpening.
 void open(Follower& self, Word& page, Word address, std::uint32_t slot) {
   if (slot != self.thread.slot) {
     sys::call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    __atomic_fetch_add(&follower_at(slot)->log.opened, 1, __ATOMIC_RELAXED);
   }
   const Word items = install(self, slot, address);
   __atomic_store_n(&page, pages::word_of(pages::kShared, slot, items), __ATOMIC_RELEASE);
@@ -123,7 +120,7 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
 }
 
 [[nodiscard]] pages::Next next(const Follower& self, Word page) {
-  return pages::next(page, self.thread, past_of(pages::slot_of(page)));
+  return pages::next(page, self.thread, over_of(pages::slot_of(page)));
 }
 
 /// For an access that is the item of that number in the log, or none. Whether it need not go to
@@ -215,7 +212,8 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
 }
 
 /// The log's items go to cells, but for those of pages that others have opened: theirs are there.
-/// Meanwhile nobody opens the others, and the cells of those are this thread's alone.
+/// Meanwhile nobody opens the others, and the cells of those are this thread's alone. They stay its
+/// own when nothing but atomicity is checked.
 void flush(Follower& self) {
   Log& log = self.log;
   const std::uint32_t slot = self.thread.slot;
@@ -229,8 +227,8 @@ void flush(Follower& self) {
     return false;
   };
   const auto each = [&](const auto& visit) {
-    for (Word i = 0; i < log.count; ++i) {
-      const LogItem& item = log.items[i];
+    for (Word i = log.base; i < log.end; ++i) {
+      const LogItem& item = log.item(i);
       if (item.kind() == LogItem::kPlace) {
         go_to(self, item.what);
         mine.fresh = Entry::of(slot, item.what).bits;
@@ -264,19 +262,44 @@ void flush(Follower& self) {
   each([&](const LogItem& /*item*/, Word& page) {
     if (is_last(page)) return;
     if (__atomic_load_n(&page, __ATOMIC_RELAXED) == flushing) {
-      (void)change(page, flushing, self.mine.page);
+      (void)change(page, flushing,
+                   only_long ? pages::word_of(pages::kShared, slot, log.end) : self.mine.page);
     }
   });
   log.empty();
 }
 
+/// More could be kept when more than atomicity is checked, too; but a log that is looked through
+/// for each page that is opened should be short.
+[[nodiscard]] Word most_items() {
+  return only_long ? Log::kItems / 8 : Log::kItems;
+}
+
+/// What is over goes, from the oldest on.
+void throw_away(Follower& self) {
+  Log& log = self.log;
+  const Word over = over_of(self.thread.slot);
+  Word from = log.base;
+  while (from < log.end &&
+         (log.item(from).kind() != LogItem::kPlace || log.item(from).what < over)) {
+    ++from;
+  }
+  if (from == log.end) return log.empty();
+  __atomic_store_n(&log.base, from, __ATOMIC_RELEASE);
+}
+
 /// Room for items of one line, and for their position; false: the thread does without a log.
 [[gnu::noinline]] void empty_log(Follower& self) {
+  if (only_long) {
+    throw_away(self);
+    if (self.log.count() * 2 > most_items()) flush(self);
+    return;
+  }
   if (self.thread.begin == 0) {
     told(self);
     pass(self);
   }
-  if (self.log.count == 0) return;
+  if (self.log.count() == 0) return;
   flush(self);
   if (!self.log.flushed) self.log.sample.begin();
   self.log.flushed = true;
@@ -284,17 +307,17 @@ void flush(Follower& self) {
 }
 [[nodiscard]] inline bool make_room(Follower& self, Word items) {
   if (self.log.off || self.log.direct) return false;
-  if (__builtin_expect(static_cast<long>(self.log.count + items > Log::kItems), 0) != 0) {
+  if (__builtin_expect(static_cast<long>(self.log.count() + items > most_items()), 0) != 0) {
     empty_log(self);
   }
   return true;
 }
 
 [[gnu::always_inline]] inline void add(Log& log, Word where, Word what) {
-  LogItem& item = log.items[log.count];
+  LogItem& item = log.item(log.end);
   __atomic_store_n(&item.what, what, __ATOMIC_RELAXED);
   __atomic_store_n(&item.where, where, __ATOMIC_RELEASE);
-  __atomic_store_n(&log.count, log.count + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&log.end, log.end + 1, __ATOMIC_RELEASE);
 }
 [[gnu::always_inline]] inline void add_position(Follower& self) {
   if (self.log.position == self.thread.position) return;
@@ -310,24 +333,26 @@ void in_order() {
 }  // namespace
 
 void make_pages() {
-  pages_on = process.session->checked == sieve::Checked::kAtomicity &&
-             sys::call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) >= 0;
+  only_long = process.session->checked != sieve::Checked::kAtomicity;
+  pages_on = sys::call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) >= 0;
 }
 
 void begin_log(Follower& self) {
   Log& log = self.log;
   log.off = !pages_on || self.thread.slot >= sieve::kKnown;
   log.flushed = log.direct = false;
+  log.opened = 0;
   log.sample.begin();
   log.empty();
 }
 
 void end_log(Follower& self) {
-  if (self.log.count != 0) flush(self);
+  if (only_long) throw_away(self);
+  if (self.log.count() != 0) flush(self);
 }
 
 void go_direct(Follower& self) {
-  if (self.log.count != 0) flush(self);
+  if (self.log.count() != 0) flush(self);
   self.log.direct = true;
 }
 
@@ -369,10 +394,10 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
       in_order();
       if (__builtin_expect(static_cast<long>(__atomic_load_n(&page, __ATOMIC_RELAXED) == own), 1) !=
               0 ||
-          claim(self, page, address, log.base + log.count - 1)) {
+          claim(self, page, address, log.end - 1)) {
         continue;
       }
-      __atomic_store_n(&log.count, log.count - 1, __ATOMIC_RELEASE);
+      log.take_back();
     } else if (now != own) {
       (void)claim(self, page, address, kNoItem);
     }
@@ -388,9 +413,29 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
   return word;
 }
 
+namespace {
+
+/// What makes a page one's own, where not everything does. Whose pages others come to all the time
+/// has nothing from them: each costs them a barrier of all threads.
+[[nodiscard]] bool is_worth_it(const Follower& self, const Stretch& stretch) {
+  constexpr Word kLong = 256;
+  constexpr Word kMany = 16;
+  constexpr std::uint32_t kMostOpened = 64;
+  return stretch.length >= kLong && stretch.length >= kMany * stretch.step &&
+         __atomic_load_n(&self.log.opened, __ATOMIC_RELAXED) < kMostOpened;
+}
+
+}  // namespace
+
 bool keep_slowly(Follower& self, Word& page, const Access& access, const Stretch& stretch) {
   Log& log = self.log;
   const Word address = stretch.address;
+  if (only_long && !is_worth_it(self, stretch) &&
+      !pages::is_logged(__atomic_load_n(&page, __ATOMIC_ACQUIRE), self.thread,
+                        over_of(self.thread.slot))) {
+    share(self, address);
+    return false;
+  }
   if (!make_room(self, 2)) {
     (void)claim(self, page, address, kNoItem);
     return false;
@@ -400,10 +445,10 @@ bool keep_slowly(Follower& self, Word& page, const Access& access, const Stretch
       LogItem::access(access.site, stretch.length, stretch.each));
   in_order();
   if (__atomic_load_n(&page, __ATOMIC_RELAXED) == self.mine.page ||
-      claim(self, page, address, log.base + log.count - 1)) {
+      claim(self, page, address, log.end - 1)) {
     return true;
   }
-  __atomic_store_n(&log.count, log.count - 1, __ATOMIC_RELEASE);
+  log.take_back();
   return false;
 }
 
@@ -432,8 +477,8 @@ void share(Follower& self, Word address) {
       case pages::Next::kWait: wait(self, page, address, was, tries); break;
       case pages::Next::kNothing:
       case pages::Next::kTake:
-        if (pages::tag_of(was) == pages::kNobody || slot != self.thread.slot) {
-          (void)change(page, was, pages::word_of(pages::kShared, self.thread.slot, 0));
+        if (!pages::is_logged(was, self.thread, over_of(self.thread.slot))) {
+          (void)change(page, was, pages::word_of(pages::kShared, self.thread.slot, self.log.end));
           break;
         }
         [[fallthrough]];
@@ -455,7 +500,7 @@ void renew_page(Follower& self, Word& page, Word address, Word length) {
     case pages::Next::kTake:
       // What it had there is past, or there is nothing of it in a log.
       if (pages::tag_of(was) == pages::kNobody || pages::slot_of(was) != self.thread.slot ||
-          pages::number_of(was) < past_of(self.thread.slot) || self.log.count == 0 ||
+          pages::number_of(was) < over_of(self.thread.slot) || self.log.count() == 0 ||
           !make_room(self, 2)) {
         return;
       }

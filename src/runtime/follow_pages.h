@@ -4,11 +4,12 @@
 //   a page's word (Chunk::pages)     anyone, by compare and exchange; while it is kOpening, who
 //   made
 //                                    it that
-//   Log::items, count, base          its thread writes; who opens one of its pages reads
-//   (install()) what else is in a Log            its thread
+//   Log::items, end, base            its thread writes; who opens one of its pages reads
+//   (install()) Log::opened                      who opens, and its thread what else is in a Log
+//   its thread
 // The owner writes an item, counts it and then looks at the page's word; who opens the page writes
-// the word, makes every thread of the process pass a barrier (membarrier) and then reads count and
-// items. Items are not written over before base says that they are gone, and those were past.
+// the word, makes every thread of the process pass a barrier (membarrier) and then reads end and
+// items. Items are not written over before base says that they are gone, and those were over.
 
 #pragma once
 
@@ -17,13 +18,25 @@
 
 namespace syndrome::rt {
 
-/// Whether pages are anyone's at all: nothing but atomicity is checked, and the system can do what
-/// opening needs.
+/// Whether pages are anyone's at all: the system can do what opening needs.
 extern bool pages_on;
+/// Only what loops and long copies do makes a page one's own: more than atomicity is checked.
+extern bool only_long;
+/// What the slot did at positions below matters to nobody any more (event/pages.h).
+[[nodiscard]] inline Word over_of(std::uint32_t slot) {
+  return only_long ? Host::horizon(slot) : past_of(slot);
+}
 void make_pages();
 
 [[nodiscard]] inline Word& page_of(Chunk& chunk, Word address) {
   return chunk.pages[(address >> pages::kShift) % kChunkPages];
+}
+
+/// Whether everyone's accesses there go to cells.
+[[nodiscard]] inline bool is_shared(Word address) {
+  Chunk* const chunk = __atomic_load_n(&chunks[address >> kChunkBits], __ATOMIC_ACQUIRE);
+  return chunk != nullptr && pages::tag_of(__atomic_load_n(&page_of(*chunk, address),
+                                                           __ATOMIC_ACQUIRE)) == pages::kShared;
 }
 
 /// For a thread that begins, and for one that ends: its slot may be another one's next.
@@ -33,8 +46,8 @@ void end_log(Follower& self);
 /// Behind what has raised what is past.
 inline void passed(Follower& self) {
   Log& log = self.log;
-  const Word over = past_of(self.thread.slot);
-  if (log.count != 0 && log.position < over) log.empty();
+  const Word over = over_of(self.thread.slot);
+  if (log.count() != 0 && log.position < over) log.empty();
   // Long blocks mostly follow each other: so many lines without, and then it is tried again.
   constexpr std::uint32_t kLinesWithout = 4096;
   if (log.flushed && over >= self.thread.limit() && (!log.direct || log.lines > kLinesWithout)) {
@@ -89,7 +102,7 @@ void go_direct(Follower& self);
 
 /// Whether the thread asks the filter for what is known. To be called at the end of each line.
 [[nodiscard]] inline bool wants_filter(Follower& self) {
-  if (!pages_on || self.log.off) return true;
+  if (!pages_on || only_long || self.log.off) return true;
   constexpr std::uint32_t kLinesToDecide = 8;
   constexpr std::uint32_t kLinesBetween = 1024;
   Sample& sample = self.log.sample;

@@ -125,10 +125,11 @@ struct Sample {
   }
 };
 struct Log {
-  static constexpr Word kItems = 262144;  // 4 MiB
+  static constexpr Word kItems = 262144;  // 4 MiB; a power of two: they go round
   Word base;                              // how many items were thrown away
-  Word count;                             // that are there
+  Word end;                               // how many there ever were
   Word position;                          // of the last of them; 0: there is none
+  std::uint32_t opened;                   // of its pages, by others
   bool off;                               // the thread cannot have one
   bool flushed;                           // it was too short for what is not past
   bool direct;                            // and so what follows goes to cells; it is empty
@@ -136,13 +137,17 @@ struct Log {
   Sample sample;
   LogItem items[kItems];
 
-  /// What was there is past, or in cells.
+  [[nodiscard]] Word count() const { return end - base; }
+  /// By the number that it has for good.
+  [[nodiscard]] LogItem& item(Word number) { return items[number % kItems]; }
+  [[nodiscard]] const LogItem& item(Word number) const { return items[number % kItems]; }
+  /// What was there is over, or in cells.
   void empty() {
-    const Word gone = base + count;
-    __atomic_store_n(&count, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&base, gone, __ATOMIC_RELEASE);
+    __atomic_store_n(&base, end, __ATOMIC_RELEASE);
     position = 0;
   }
+  /// The last one was not for here.
+  void take_back() { __atomic_store_n(&end, end - 1, __ATOMIC_RELEASE); }
 };
 
 /// What a loop accessed at one site, in the block that is open.
