@@ -42,7 +42,7 @@ inline constexpr unsigned kPositionShift = 30;
 struct Entry {
   Word bits;
 
-  static constexpr Word kTold = Word{1} << 26;    // one access to just these bytes is in the trace
+  static constexpr Word kTold = Word{1} << 26;  // what was done to just these bytes is in the trace
   static constexpr Word kAtomic = Word{1} << 27;  // by an atomic
   static constexpr Word kMore = Word{1} << 28;    // Cell::b: there is a second cell, see there
   static constexpr Word kLock = Word{1} << 29;    // Cell::a: someone is at work
@@ -83,6 +83,9 @@ struct Cell {
   static constexpr std::uint32_t kFlags = kStirred | kReleased;
   /// In the site of any entry: the atomic has released, with all that its slot did before.
   static constexpr std::uint32_t kReleases = 1u << 29;
+  /// In the site of any plain entry that nothing was told of: its bytes were accessed at different
+  /// ones (event/byte_sites.h). Sites are numbers below.
+  static constexpr std::uint32_t kSeveral = 1u << 28;
   [[nodiscard]] std::uint32_t stirred() const { return site_b & kFlags; }
 };
 static_assert(sizeof(Cell) == 24);

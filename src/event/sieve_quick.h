@@ -9,11 +9,18 @@
 
 namespace syndrome::sieve {
 
+/// Whether an access, `fresh` as an entry, is one with that entry: of the same thread, at the same
+/// position, of the same kind, and nothing of it was told.
+[[nodiscard]] [[gnu::always_inline]] constexpr bool joins(Word entry, Word fresh) {
+  const Word kind = (fresh & 0xff) != 0 ? 0xff : 0xff00;
+  return ((entry ^ fresh) & ~kind) == 0;
+}
+
 /// The common case of an access, for a cell that the caller has locked: nothing has to be told, and
 /// four entries are enough. False: nothing has changed. `a` is what the cell had before the lock.
 template <class Host>
-[[nodiscard]] [[gnu::always_inline]] inline bool update_quietly(const Host& host, Cell& cell,
-                                                                Word a, const Thread& thread,
+[[nodiscard]] [[gnu::always_inline]] inline bool update_quietly(Host& host, Cell& cell, Word a,
+                                                                const Thread& thread,
                                                                 const Access& access) {
   if (a == kHot) return false;
   const Word both = access.bytes | (Word{access.bytes} << 8);
@@ -45,8 +52,7 @@ template <class Host>
       if ((bits & Entry::kBytes) == 0) return true;
     }
     // The same access to its neighbours.
-    if (!merged && ((bits ^ fresh) & ~Entry::kBytes) == 0 && site == access.site &&
-        (bits & (access.write ? 0xff : 0xff00)) == 0) {
+    if (!merged && site == access.site && joins(bits, fresh)) {
       bits |= fresh;
       merged = true;
     }
@@ -64,6 +70,15 @@ template <class Host>
     more = &host.more(cell);
     if ((more->b & Entry::kMore) != 0) return false;
     if (!keep(more->a, more->site_a) || !keep(more->b, more->site_b)) return false;
+  }
+  // To neighbours at another site: where there is room, an entry of its own is quicker.
+  for (unsigned i = 0; i < count && count >= 2 && !merged; ++i) {
+    if (!joins(kept[i], fresh)) continue;
+    const std::uint32_t site = host.with(sites[i], access.bytes, access.site);
+    if (site == 0) break;
+    kept[i] |= fresh;
+    sites[i] = site;
+    merged = true;
   }
   if (!merged) {
     if (count == 4) return false;
@@ -158,6 +173,7 @@ template <class Host>
   Word* empty = nullptr;
   std::uint32_t* site_of_empty = nullptr;
   Word* same = nullptr;  // the same access to neighbours
+  std::uint32_t* site_of_same = nullptr;
   bool covered = false;
   bool foreign = false;
   const std::uint32_t stirred = cell.stirred();
@@ -193,9 +209,9 @@ template <class Host>
       site_of_empty = &site;
     } else {
       ++full;
-      if (((bits ^ fresh) & ~Entry::kBytes) == 0 && (site & ~Cell::kFlags) == access.site &&
-          (bits & (access.write ? 0xff : 0xff00)) == 0) {
+      if (joins(bits, fresh) && (same == nullptr || (site & ~Cell::kFlags) == access.site)) {
         same = &entry;
+        site_of_same = &site;
       }
     }
     if (bits != was) changes[changed++] = {&entry, bits | (entry & flags)};
@@ -216,6 +232,14 @@ template <class Host>
   }
   if (covered && !foreign) return true;
   if (full < 4 || last == nullptr) return false;
+  if (same != nullptr && (*site_of_same & ~Cell::kFlags) != access.site) {
+    const std::uint32_t site = host.with(*site_of_same & ~Cell::kFlags, access.bytes, access.site);
+    if (site == 0) {
+      same = nullptr;
+    } else {
+      *site_of_same = site | (*site_of_same & Cell::kFlags);
+    }
+  }
   if (same == nullptr && empty == nullptr) {
     const std::uint32_t next = count + Node::kEntries <= kMost ? host.new_node() : 0;
     if (next == 0) return false;

@@ -23,6 +23,10 @@ void each_run(unsigned bytes, const Visit& visit) {
 /// One access to a cell that nobody else is at work on. A Host has
 ///   Cell& more(const Cell&)     the second cell of a granule
 ///   Node& node(std::uint32_t)   std::uint32_t new_node() (0: no room)   void free_node(…)
+///   std::uint32_t with(site, bytes, other)     the site of an entry, once these bytes were
+///   accessed
+///                                              at `other` (event/byte_sites.h; 0: no room)
+///   std::uint32_t site_of(site, byte)          of one of its bytes
 ///   Word begin_of(slot)                        the position of the block that is open there, or 0
 ///   Word horizon(slot)                         all threads know of what is at positions below, and
 ///                                              it is not in the block that is open
@@ -84,8 +88,8 @@ class Update {
       if (me_.owns(entry) && entry.position() > me_.position) continue;  // the atomic itself
       for (unsigned byte = 0; byte < 8; ++byte) {
         const unsigned bit = 1u << byte;
-        if ((entry.written() & bit) != 0) late(all_[i], byte, 1, true, access.granule);
-        if ((entry.read() & bit) != 0) late(all_[i], byte, 1, false, access.granule);
+        if ((entry.written() & bit) != 0) late(all_[i], {byte, 1}, true, access.granule);
+        if ((entry.read() & bit) != 0) late(all_[i], {byte, 1}, false, access.granule);
       }
     }
     count_ = 0;
@@ -179,15 +183,38 @@ class Update {
     return sieve::matters(me_, earlier, host_.begin_of(earlier.slot()));
   }
 
-  void late(const Sited& earlier, unsigned from, unsigned count, bool write, Word granule) {
-    host_.late(earlier.entry, granule, from, count, write, earlier.site & ~Cell::kReleases);
+  /// Bytes that are told as one access.
+  struct Run {
+    unsigned from;
+    unsigned count;
+  };
+  /// Of the bytes of an entry: neighbours that were accessed at one site.
+  template <class Visit>
+  void each_run_of(const Sited& entry, unsigned bytes, const Visit& visit) const {
+    each_run(bytes, [&](unsigned from, unsigned count) {
+      const unsigned end = from + count;
+      while (from < end) {
+        unsigned next = from + 1;
+        if ((entry.site & Cell::kSeveral) == 0) next = end;
+        while (next < end && site_of(entry, next) == site_of(entry, from)) ++next;
+        visit(Run{from, next - from});
+        from = next;
+      }
+    });
+  }
+  [[nodiscard]] std::uint32_t site_of(const Sited& entry, unsigned byte) const {
+    const std::uint32_t site = entry.site & ~Cell::kReleases;
+    return (site & Cell::kSeveral) != 0 ? host_.site_of(site, byte) : site;
+  }
+
+  void late(const Sited& earlier, Run run, bool write, Word granule) {
+    host_.late(earlier.entry, granule, run.from, run.count, write, site_of(earlier, run.from));
   }
 
   /// The bytes that this access was told of.
   unsigned tell_conflicts(const Access& access) {
     unsigned told = 0;
-    unsigned masks[kMost];
-    told_as_ = 0;
+    Word runs = 0;  // as which it is told: of each `from`, a bit for each count
     for (unsigned i = 0; i < count_; ++i) {
       Sited& each = all_[i];
       const Entry entry = each.entry;
@@ -204,34 +231,29 @@ class Update {
       host_.intrude(entry);
       me_.comes_after(entry);
       const unsigned writes = both & entry.written();
-      const unsigned reads = both & ~writes;
-      // In the trace as one access to just these bytes already.
-      const bool there =
-          (entry.bits & Entry::kTold) != 0 && both == (entry.read() | entry.written());
-      if (there) {
-        host_.after(entry);
-      } else {
-        each_run(writes, [&](unsigned from, unsigned count) {
-          late(each, from, count, true, access.granule);
+      const bool all = both == (entry.read() | entry.written());
+      // In the trace as accesses to just these bytes already.
+      const bool there = all && (entry.bits & Entry::kTold) != 0;
+      if (there) host_.after(entry);
+      const auto tell = [&](unsigned bytes, bool write) {
+        each_run_of(each, bytes, [&](Run run) {
+          // The two are of the same variable, which is these bytes.
+          runs |= Word{1} << (8 * run.from + run.count - 1);
+          if (!there) late(each, run, write, access.granule);
         });
-        each_run(reads, [&](unsigned from, unsigned count) {
-          late(each, from, count, false, access.granule);
-        });
-        const bool whole = both == (entry.read() | entry.written()) &&
-                           (writes == both || reads == both) &&
-                           both >> __builtin_ctz(both) == (1u << __builtin_popcount(both)) - 1;
-        if (whole && (entry.read() == 0 || entry.written() == 0)) each.entry.bits |= Entry::kTold;
-      }
-      bool again = false;
-      for (unsigned k = 0; k < told_as_; ++k) again |= masks[k] == both;
-      if (again) continue;
-      masks[told_as_++] = both;
+      };
+      tell(writes, true);
+      tell(both & ~writes, false);
+      if (all) each.entry.bits |= Entry::kTold;
       told |= both;
     }
+    told_as_ = static_cast<unsigned>(__builtin_popcountll(runs));
     // Behind all of what came before it.
-    for (unsigned k = 0; k < told_as_; ++k) {
-      if (access.atomic && masks[k] == access.bytes) continue;
-      each_run(masks[k], [&](unsigned from, unsigned count) { host_.now(access, from, count); });
+    for (; runs != 0; runs &= runs - 1) {
+      const auto at = static_cast<unsigned>(__builtin_ctzll(runs));
+      const Run run{at / 8, at % 8 + 1};
+      if (access.atomic && ((1u << run.count) - 1u) << run.from == access.bytes) continue;
+      host_.now(access, run.from, run.count);
     }
     return told;
   }
@@ -259,12 +281,18 @@ class Update {
     told |= event;
     // Who finds the entry waits for it to be told.
     if (event) __atomic_store_n(&me_.told_at, position, __ATOMIC_RELEASE);
+    // At one position, accesses of one kind are one entry.
     for (unsigned i = 0; i < count_ && !told && !access.quiet; ++i) {
       Entry& entry = all_[i].entry;
       if (entry.empty() || entry.atomic() || !me_.owns(entry) || entry.position() != position ||
-          (entry.bits & Entry::kTold) != 0 || all_[i].site != access.site ||
+          (entry.bits & Entry::kTold) != 0 ||
           (access.write ? entry.read() : entry.written()) != 0) {
         continue;
+      }
+      if (std::uint32_t& site = all_[i].site; site != access.site) {
+        const std::uint32_t both = host_.with(site, access.bytes, access.site);
+        if (both == 0) continue;
+        site = both;
       }
       entry.add(access.bytes, access.write);
       return true;

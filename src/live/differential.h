@@ -33,10 +33,16 @@ struct Way {
 /// The trace as if each access were one to bytes, one event for each byte.
 [[nodiscard]] std::vector<Event> bytes_of(std::span<const Event> events, Layout layout);
 
-/// What the sieve, or the program itself, tells of the trace, flags set. `left_out` grows by what
-/// the filter left out.
+/// How a trace was sieved.
+struct SievedCounts {
+  std::uint64_t left_out = 0;   // accesses, by the filter
+  std::uint64_t joined = 0;     // that became one with another at another site
+  std::uint64_t misplaced = 0;  // bytes told at a site where their thread never accessed them
+};
+
+/// What the sieve, or the program itself, tells of the trace, flags set. The counts grow.
 [[nodiscard]] std::vector<Event> sieved(std::span<const Event> events, Way way,
-                                        std::uint64_t* left_out = nullptr);
+                                        SievedCounts* counts = nullptr);
 
 /// In what the verdicts on both differ, in words; empty if in nothing.
 [[nodiscard]] std::string disagreement(std::span<const Event> events, Way way);
@@ -45,7 +51,7 @@ struct DifferentialCounts {
   std::uint64_t events = 0;  // before
   std::uint64_t told = 0;    // and after
   std::uint64_t violated = 0;
-  std::uint64_t left_out = 0;  // accesses, by the filter
+  SievedCounts sieved;
 };
 
 /// On random traces of `count` seeds from `first`. The first disagreement, with its seed, ends in

@@ -10,10 +10,12 @@
 #include <map>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "check/races/happens_before.h"
+#include "event/byte_sites.h"
 #include "event/event.h"
 #include "event/filter.h"
 #include "event/pages.h"
@@ -37,7 +39,8 @@ inline Place place_of(std::uint32_t variable, Layout layout) {
     case Layout::kBytes: return {kBase + variable, 1};
     case Layout::kMixed: break;
   }
-  constexpr std::array<Place, 6> kPlaces = {{{0, 8}, {4, 4}, {0, 2}, {6, 1}, {4, 2}, {3, 4}}};
+  constexpr std::array<Place, 8> kPlaces = {
+      {{0, 8}, {4, 4}, {0, 2}, {6, 1}, {4, 2}, {3, 4}, {2, 2}, {7, 1}}};
   const Place place = kPlaces[variable % kPlaces.size()];
   return {kBase + 8ull * (variable / kPlaces.size()) + place.address, place.bytes};
 }
@@ -110,6 +113,10 @@ class Following {
     }
     if (!check::is_atomic(event) && is_alone(thread)) return;
     const Place place = place_of(event.target, way_.layout);
+    for (unsigned i = 0; i < place.bytes; ++i) {
+      accessed_.insert(
+          {event.thread, place.address + i, event.kind != EventKind::kRead, event.site.value});
+    }
     sieve::Access access;
     access.granule = place.address & ~7ull;
     access.bytes = ((1u << place.bytes) - 1u) << (place.address & 7);
@@ -163,6 +170,14 @@ class Following {
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
   void free_node(std::uint32_t) {}
+  [[nodiscard]] std::uint32_t with(std::uint32_t site, unsigned bytes, std::uint32_t other) {
+    const std::uint32_t joined = byte_sites_.with(site, bytes, other);
+    if (joined != 0) ++joined_;
+    return joined;
+  }
+  [[nodiscard]] std::uint32_t site_of(std::uint32_t site, unsigned byte) const {
+    return byte_sites_.site_of(site, byte);
+  }
   [[nodiscard]] sieve::Word begin_of(std::uint32_t slot) const {
     for (const auto& [id, thread] : threads_) {
       if (thread.slot == slot && thread.position >= slots_[slot].position) return thread.begin;
@@ -172,6 +187,10 @@ class Following {
   void late(sieve::Entry entry, std::uint64_t granule, unsigned from, unsigned count, bool write,
             std::uint32_t site) {
     if (told_.size() % 2 == 0) want_locks(entry);
+    for (unsigned i = 0; i < count; ++i) {
+      const ThreadId thread = place_at(entry.slot(), entry.position()).thread;
+      misplaced_ += accessed_.contains({thread, granule + from + i, write, site}) ? 0 : 1;
+    }
     const Event event{place_at(entry.slot(), entry.position()).thread,
                       variable(granule + from, count),
                       SiteId(site),
@@ -205,6 +224,10 @@ class Following {
   }
 
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  /// How often an access became one with another that was at another site.
+  [[nodiscard]] std::uint64_t joined() const { return joined_; }
+  /// Bytes that were told late at a site where their thread never accessed them.
+  [[nodiscard]] std::uint64_t misplaced() const { return misplaced_; }
   [[nodiscard]] std::vector<Event> trace() const {
     std::vector<Event> all;
     auto next = late_.begin();
@@ -219,6 +242,7 @@ class Following {
   using Thread = sieve::Thread;
   static constexpr std::size_t kMostNodes = 6;  // so that cells get hot, too
   static constexpr std::size_t kMostLogged = 5;
+  static constexpr unsigned kByteSitesBits = 4;  // 15 of them: in some traces there are more
   /// What a thread keeps of pages that are its own, as runtime/follow_pages.cc does it.
   struct Log {
     sieve::Word base = 0;  // how many entries were thrown away
@@ -667,6 +691,11 @@ class Following {
   std::set<ThreadId> ended_;
   std::map<std::uint64_t, std::array<sieve::Cell, 2>> cells_;
   std::deque<sieve::Node> nodes_;
+  sieve::ByteSitesTable<kByteSitesBits> byte_sites_{};
+  std::uint64_t joined_ = 0;
+  std::set<std::tuple<ThreadId, std::uint64_t, bool, std::uint32_t>>
+      accessed_;  // byte, write, site
+  std::uint64_t misplaced_ = 0;
   Thread* now_ = nullptr;
   ThreadId id_;
   std::vector<Event> told_;

@@ -284,6 +284,7 @@ bool start_following(std::uint32_t slot) {
   self->quiet.clear();
   for (sieve::Section& section : self->sections) section.released = 0;
   self->mine.set(self->thread);
+  self->mine.asked = &self->asked;
   self->mine.past = past_of(slot) << sieve::kPositionShift;
   begin_log(*self);
   self->its_thread = &tls;

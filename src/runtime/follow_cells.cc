@@ -28,7 +28,7 @@ void update(Host& host, Cell* cell, const Access& access) {
 }
 
 /// Whether that was all of it.
-[[gnu::always_inline]] inline bool update_quietly(const Host& host, Cell& cell, Word a,
+[[gnu::always_inline]] inline bool update_quietly(Host& host, Cell& cell, Word a,
                                                   const Access& access) {
   if ((a & Entry::kLock) != 0 || !__atomic_compare_exchange_n(&cell.a, &a, a | Entry::kLock, false,
                                                               __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
@@ -61,54 +61,85 @@ void follow_slowly(Host& host, const Access& access) {
   update(host, cell, access);
 }
 
-bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write, std::uint32_t site) {
+bool follow_in_four(const Mine& mine, Cell& cell, Word accessed, std::uint32_t site) {
+  const bool write = accessed > 0xff;
+  const Word bytes = write ? accessed >> 8 : accessed;
   Cell& more = more_of(cell);
-  Word entries[4] = {
-      __atomic_load_n(&cell.a, __ATOMIC_RELAXED), __atomic_load_n(&cell.b, __ATOMIC_RELAXED),
-      __atomic_load_n(&more.a, __ATOMIC_RELAXED), __atomic_load_n(&more.b, __ATOMIC_RELAXED)};
-  if (((entries[0] & Entry::kLock) | (entries[3] & Entry::kMore)) != 0) return false;
-  const Word flags = entries[1] & (Entry::kMore | Entry::kSync);
-  const Word superfluous = (write ? bytes << 8 : 0) | bytes;
-  const Word fresh = mine.fresh | (write ? bytes << 8 : bytes);
-  unsigned empty = 4;
+  const Word flags_of_b = Entry::kMore | Entry::kSync;
+  Word was[4] = {__atomic_load_n(&cell.a, __ATOMIC_RELAXED),
+                 __atomic_load_n(&cell.b, __ATOMIC_RELAXED), 0, 0};
+  const unsigned all = (was[1] & Entry::kMore) != 0 ? 4 : 2;
+  if (all == 4) {
+    was[2] = __atomic_load_n(&more.a, __ATOMIC_RELAXED);
+    was[3] = __atomic_load_n(&more.b, __ATOMIC_RELAXED);
+  }
+  if (((was[0] & Entry::kLock) | (was[3] & Entry::kMore)) != 0) return false;
+  const Word both = (bytes << 8) | bytes;
+  const Word superfluous = write ? both : bytes;
+  const Word conflicts = write ? both : bytes << 8;
+  const Word fresh = mine.fresh | accessed;
+  // What is left of them, in fewer places.
+  Word left[5];
+  unsigned from[4];
+  unsigned count = 0;
+  unsigned same = 4;  // the same access to neighbours
   bool covered = false;
-  Word left[4];
-  for (unsigned i = 0; i < 4; ++i) {
-    Word entry = i == 1 ? entries[i] & ~flags : entries[i];
-    left[i] = 0;
-    if (!own_or_past(mine, cell, entry)) return false;
-    if ((entry & Entry::kBytes) == 0) {
-      empty = i;
-      continue;
+  for (unsigned i = 0; i < all; ++i) {
+    Word entry = i == 1 ? was[i] & ~flags_of_b : was[i];
+    if (entry == 0) continue;
+    if (((entry ^ mine.who) & Mine::kWho) == 0 && entry >= mine.first) {
+      if (entry < mine.past && cell.stirred() == 0) continue;
+      const Word has = write ? entry >> 8 : entry | (entry >> 8);
+      covered |= entry >= mine.since && (bytes & ~has) == 0;
+      if ((entry & superfluous) != 0) entry &= ~(superfluous | Entry::kTold);
+    } else if (!yields(mine, cell, entry, both, conflicts, superfluous)) {
+      return false;
     }
-    const Word has = write ? entry >> 8 : entry | (entry >> 8);
-    covered |= entry >= mine.since && (bytes & ~has) == 0;
-    left[i] = (entry & superfluous) == 0 ? entry : entry & ~(superfluous | Entry::kTold);
-    if ((left[i] & Entry::kBytes) == 0) {
-      left[i] = 0;
-      empty = i;
-    }
+    if ((entry & Entry::kBytes) == 0) continue;
+    if (sieve::joins(entry, fresh)) same = count;
+    from[count] = i;
+    left[count++] = entry;
   }
   // Not before all have been looked at: one may be another thread's.
   if (covered) return true;
-  if (empty == 4) return false;
-  Word a = entries[0];
+  std::uint32_t* const sites[4] = {&cell.site_a, &cell.site_b, &more.site_a, &more.site_b};
+  std::uint32_t before = 0;
+  std::uint32_t joined = 0;
+  if (same != 4 && count >= 2) {
+    before = __atomic_load_n(sites[from[same]], __ATOMIC_RELAXED) & ~Cell::kFlags;
+    joined =
+        before == site ? site : with_site(*mine.asked, before, static_cast<unsigned>(bytes), site);
+  }
+  if (joined == 0 && count == 4) return false;
+  Word a = was[0];
   if (!__atomic_compare_exchange_n(&cell.a, &a, a | Entry::kLock, false, __ATOMIC_ACQUIRE,
                                    __ATOMIC_RELAXED)) {
     return false;
   }
-  if (cell.b != entries[1] || more.a != entries[2] || more.b != entries[3]) {
+  if (cell.b != was[1] || (all == 4 && (more.a != was[2] || more.b != was[3])) ||
+      (joined != 0 && (*sites[from[same]] & ~Cell::kFlags) != before)) {
     unlock_cell(cell);
     return false;
   }
-  left[empty] = fresh;
-  more.a = left[2];
-  more.b = left[3];
-  // The second cell may be done with.
-  const Word second = (left[2] | left[3]) == 0 ? flags & ~Entry::kMore : flags;
-  cell.b = left[1] | second;
-  std::uint32_t* const sites[4] = {&cell.site_a, &cell.site_b, &more.site_a, &more.site_b};
-  *sites[empty] = empty == 1 ? site | cell.stirred() : site;
+  const std::uint32_t stirred = cell.stirred();
+  std::uint32_t site_of[5];
+  for (unsigned i = 0; i < count; ++i) site_of[i] = *sites[from[i]] & ~Cell::kFlags;
+  if (joined != 0) {
+    left[same] |= fresh;
+    site_of[same] = joined;
+  } else {
+    left[count] = fresh;
+    site_of[count++] = site;
+  }
+  if (count > 2) {
+    more.a = left[2];
+    more.site_a = site_of[2];
+    more.b = count == 4 ? left[3] : 0;
+    more.site_b = count == 4 ? site_of[3] : 0;
+  }
+  cell.b = (count > 1 ? left[1] : 0) | (was[1] & Entry::kSync) | (count > 2 ? Entry::kMore : 0);
+  cell.site_b = (count > 1 ? site_of[1] : 0) | stirred;
+  cell.site_a = site_of[0];
   __atomic_store_n(&cell.a, left[0], __ATOMIC_RELEASE);
   return true;
 }

@@ -35,6 +35,12 @@ struct Host {
     node_at(at).next = self.free_nodes;
     self.free_nodes = at;
   }
+  [[nodiscard]] std::uint32_t with(std::uint32_t site, unsigned bytes, std::uint32_t other) const {
+    return with_site(self.asked, site, bytes, other);
+  }
+  [[nodiscard]] static std::uint32_t site_of(std::uint32_t site, unsigned byte) {
+    return byte_sites.site_of(site, byte);
+  }
   [[nodiscard]] static Word horizon(std::uint32_t slot) {
     return sieve::without_block(horizon_of(slot), rt::begin_of(slot));
   }
@@ -145,11 +151,13 @@ bool renew(Follower& self, Word address, Word bytes);
   return true;
 }
 
-/// An access to a cell in which two entries are enough, and of which nothing has to be told: most
-/// of them. False: it is another one, and nothing has changed. `again` counts those that changed
-/// nothing because the thread had done the same before.
-[[nodiscard]] bool follow_own_four(const Mine& mine, Cell& cell, Word bytes, bool write,
-                                   std::uint32_t site);
+/// An access to a cell in which four entries are enough, and of which nothing has to be told. Where
+/// there would be more than two, it becomes one with the thread's own at this position, also at
+/// another site. False: it is another one, and nothing has changed.
+/// `accessed` is what an entry has of it: the bytes, in their place for reads or for writes.
+[[nodiscard]] bool follow_in_four(const Mine& mine, Cell& cell, Word accessed, std::uint32_t site);
+/// The same where two are enough: most of them. `again` counts those that changed nothing because
+/// the thread had done the same before.
 template <bool kWrite>
 [[nodiscard]] [[gnu::always_inline]] inline bool follow_quickly_as(const Mine& mine, Chunk& chunk,
                                                                    Word address, Word bytes,
@@ -190,7 +198,7 @@ template <bool kWrite>
   if (own_b) {
     if (b < mine.past && cell.stirred() == 0) b = 0;
   } else if (b != 0 && !yields(mine, cell, b, both, conflicts, superfluous)) {
-    return own_a && (b & Entry::kMore) != 0 && follow_own_four(mine, cell, bytes, kWrite, site);
+    return (b & Entry::kMore) != 0 && follow_in_four(mine, cell, accessed, site);
   }
   if ((own_a && covers(a)) || (own_b && covers(b))) {
     ++again;
@@ -216,7 +224,7 @@ template <bool kWrite>
   // What this one leaves of the two, and where there is room for it.
   if (own_a) a = rest(a);
   if (own_b) b = rest(b);
-  if (a != 0 && b != 0) return false;
+  if (a != 0 && b != 0) return follow_in_four(mine, cell, accessed, site);
   if (!__atomic_compare_exchange_n(&cell.a, &expected, was_a | Entry::kLock, false,
                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return false;

@@ -179,7 +179,7 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
   };
   a = rest(a);
   b = rest(b);
-  if (a != 0 && b != 0) return false;
+  if (a != 0 && b != 0) return follow_in_four(mine, cell, accessed, site);
   const Word entry = mine.fresh | accessed;
   if (a == 0) {
     cell.a = entry;

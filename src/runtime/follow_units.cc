@@ -2,6 +2,7 @@
 //
 // State, and who may touch it:
 //   units       added to under units_lock; what is there stays
+//   byte_sites  anyone, see there
 
 #include "runtime/follow.h"
 #include "runtime/follower.h"
@@ -10,6 +11,7 @@
 namespace syndrome::rt {
 
 std::atomic<std::uint32_t> unit_count{0};
+ByteSites byte_sites;
 
 namespace {
 
@@ -59,6 +61,11 @@ Where where_of(std::uint32_t site) {
   return {0, 0};
 }
 
+std::uint32_t with_site(sieve::ByteSitesCache& asked, std::uint32_t site, unsigned bytes,
+                        std::uint32_t other) {
+  return asked.with(byte_sites, site, bytes, other);
+}
+
 void reset_units() {
   units_lock.store(0, std::memory_order_relaxed);
 }
@@ -66,7 +73,7 @@ void reset_units() {
 void follow_unit(const unit::Header* unit) {
   const Lock lock(units_lock);
   const std::uint32_t count = unit_count.load(std::memory_order_relaxed);
-  if (count == kMaxUnits) return;
+  if (count == kMaxUnits || unit->sites > Cell::kSeveral - next_base) return;
   units[count] = {reinterpret_cast<std::uintptr_t>(unit), unit->bytes, unit->functions, unit->sites,
                   next_base};
   next_base += unit->sites;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "event/byte_sites.h"
 #include "event/filter.h"
 #include "event/pages.h"
 #include "event/quiet.h"
@@ -39,7 +40,8 @@ struct Mine {
   Word fresh;
   Word past;  // what is before is past (sieve::Past)
   const sieve::Thread* thread;
-  Word page;  // the word of a page that the thread has come to (event/pages.h)
+  sieve::ByteSitesCache* asked;  // of byte_sites
+  Word page;                     // the word of a page that the thread has come to (event/pages.h)
 
   void set(const sieve::Thread& its) {
     thread = &its;
@@ -218,7 +220,8 @@ struct Follower {
   sieve::Section sections[kSections];  // and the last ones that it has released; a ring
   std::uint32_t section_count;
   std::uint32_t renewals;  // how often memory became another variable
-  sieve::Thread owner;     // in whose place this one puts accesses into cells
+  sieve::ByteSitesCache asked;
+  sieve::Thread owner;  // in whose place this one puts accesses into cells
   Log log;
   KnownRun runs[1u << kKnownRunBits];
   Sites now;  // of the function that ran last
@@ -256,6 +259,13 @@ struct Where {
   std::uint32_t index;
 };
 [[nodiscard]] Where where_of(std::uint32_t site);
+/// The sites of entries whose bytes were accessed at different ones. A forked child keeps it: sites
+/// have the same numbers there. Room for 65,535, 2 MiB; crypt has 45, sqlite 3,100.
+using ByteSites = sieve::ByteSitesTable<16>;
+extern ByteSites byte_sites;
+/// See ByteSitesTable::with().
+[[nodiscard]] std::uint32_t with_site(sieve::ByteSitesCache& asked, std::uint32_t site,
+                                      unsigned bytes, std::uint32_t other);
 void reset_units();
 
 // follow.cc

@@ -46,6 +46,7 @@ Program read_program(const std::filesystem::path& source) {
   for (std::string line; std::getline(text, line);) {
     ++number;
     if (line.ends_with("// <- here")) program.here.insert(number);
+    if (line.ends_with("// <- race")) program.race.insert(number);
     const auto [key, value] = key_of(line);
     // The first line of prose ends the keys.
     top = top && !key.empty();
@@ -85,6 +86,9 @@ Program read_program(const std::filesystem::path& source) {
   program.violated = verdict == "violated";
   if (!program.violated && !program.here.empty()) {
     reject(source, "// <- here", "only in a violated program");
+  }
+  if (!program.races && !program.race.empty()) {
+    reject(source, "// <- race", "only in a program with races");
   }
   return program;
 }

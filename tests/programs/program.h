@@ -13,7 +13,8 @@
 //   // tsan: skip | races               not silent under ThreadSanitizer, and why
 //
 // then one sentence on what it guards against. In a violated program the lines that end in
-// `// <- here` are those that the findings must name.
+// `// <- here` are those that the findings must name; in one with races, `// <- race` ends those
+// that the races must name, and no others then.
 
 #pragma once
 
@@ -38,6 +39,7 @@ struct Program {
   std::string record;
   std::filesystem::path part;  // empty: none
   std::set<std::size_t> here;  // lines
+  std::set<std::size_t> race;  // likewise
 
   [[nodiscard]] std::string name() const { return source.stem().string(); }
   [[nodiscard]] bool is_c() const { return source.extension() == ".c"; }

@@ -7,6 +7,7 @@
 // code 1 when there was one.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -39,7 +40,8 @@ using nlohmann::json;
 
 struct Seen {
   std::size_t traces = 0, blocks = 0, violated = 0, races = 0;
-  std::set<std::size_t> lines;  // of the program, in findings
+  std::set<std::size_t> lines;       // of the program, in findings
+  std::set<std::size_t> race_lines;  // in races, without the calls that led there
   std::string report;
 };
 
@@ -104,6 +106,7 @@ class Run {
       return fail(fmt::format("{} races, and there must be {}\n{}", seen.races,
                               program_.races ? "some" : "none", seen.report));
     }
+    agree_on_races("recorded", seen);
     for (const std::size_t line : program_.here) {
       if (!seen.lines.contains(line)) {
         fail(fmt::format("no finding names line {}\n{}", line, seen.report));
@@ -116,10 +119,13 @@ class Run {
   void check_live() {
     const json both = run_live("atomicity,races");
     std::size_t violated = 0, races = 0;
+    Seen seen;
     for (const json& report : both) {
       violated += report["checks"][0]["verdict"] == "violated" ? 1 : 0;
       races += report["checks"][1]["findings"].size();
+      add_races(report["checks"][1]["findings"], seen);
     }
+    agree_on_races("under `syndrome run`", seen);
     if (program_.violated != (violated != 0) || program_.races != (races != 0)) {
       fail(fmt::format("is {} under `syndrome run`, with {} races",
                        violated != 0 ? "violated" : "clean", races));
@@ -199,6 +205,7 @@ class Run {
     seen.blocks += report["trace"]["blocks"].get<std::size_t>();
     const json& races = report["checks"][1]["findings"];
     seen.races += races.size();
+    add_races(races, seen);
     if (!races.empty() && !program_.races) {
       seen.report += shell_.run(fmt::format("syndrome check --check races {}", file)).out;
     }
@@ -312,11 +319,22 @@ class Run {
   }
 
   // The place of an event, or of a call that led to it: an access may be in a library's header.
-  void add_line(const json& place, Seen& seen) const {
+  void add_line(const json& place, Seen& seen) const { add_line(place, seen.lines); }
+  void add_line(const json& place, std::set<std::size_t>& lines) const {
     if (!place.contains("line") || !place.contains("file")) return;
     const fs::path file = place["file"].get<std::string>();
     if (file.filename() != program_.source.filename()) return;
-    seen.lines.insert(place["line"].get<std::size_t>());
+    lines.insert(place["line"].get<std::size_t>());
+  }
+  void add_races(const json& findings, Seen& seen) const {
+    for (const json& finding : findings) {
+      for (const json& site : finding["sites"]) add_line(site, seen.race_lines);
+    }
+  }
+  void agree_on_races(std::string_view how, const Seen& seen) {
+    if (program_.race.empty() || seen.race_lines == program_.race) return;
+    fail(fmt::format("{}, the races are in lines {}, and must be in {}", how,
+                     fmt::join(seen.race_lines, " "), fmt::join(program_.race, " ")));
   }
 
   void agree(std::string_view how, const Outcome& outcome) {

@@ -206,7 +206,8 @@ class Generator {
   Generator(std::uint64_t seed, const RandomOptions& options)
       : rng_(seed),
         shape_(draw_shape(rng_, options)),
-        orders_(options.orders || shape_.atomic != 0) {
+        orders_(options.orders || shape_.atomic != 0),
+        sites_(options.sites) {
     for (std::uint32_t t = 1; t < shape_.threads; ++t) {
       if (rng_.percent(shape_.forked)) waits_for_fork_.insert(ThreadId(t));
     }
@@ -233,10 +234,8 @@ class Generator {
     if (event.kind <= EventKind::kRmw && shape_.own != 0 && rng_.percent(shape_.own)) {
       event.target = thread_.value % shape_.variables;
     }
-    if (orders_) {
-      event.order = draw_order(event);
-      event.site = SiteId(rng_.below(4));
-    }
+    if (orders_) event.order = draw_order(event);
+    if (orders_ || sites_) event.site = SiteId(rng_.below(4));
     if (shape_.disciplined && event.kind <= EventKind::kRmw &&
         !state_.holds(thread_, event.target % shape_.locks)) {
       return;
@@ -324,6 +323,7 @@ class Generator {
   Rng rng_;
   Shape shape_;
   bool orders_;
+  bool sites_;
   TraceState state_;
   ThreadId thread_;
   std::set<ThreadId> waits_for_fork_;

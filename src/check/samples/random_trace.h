@@ -35,6 +35,8 @@ struct RandomOptions {
   /// Threads forked inside of blocks, blocks in blocks, barriers and semaphores; threads keep to
   /// their own variables more or less, so that not everything is in conflict.
   bool forks = false;
+  /// Most events are at one of a few sites, also without `orders`.
+  bool sites = false;
   /// Few events of few threads, with much synchronization: for oracles that try all orders.
   bool few = false;
 };
