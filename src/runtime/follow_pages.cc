@@ -32,11 +32,11 @@ struct Installing : Host {
 /// Calls visit(item) for each single access of an item.
 template <class Visit>
 [[gnu::always_inline]] inline void each_access(const LogItem& item, const Visit& visit) {
-  const Word step = item.step();
-  const Word end = item.address() + item.length();
+  const bool together = item.step() == 0 || item.step() == LogItem::kDown;
+  const Word end = item.first() + item.length();
   // One place that calls it: what it does is long.
-  const Word each = step == 0 ? item.length() : item.each();
-  for (Word address = item.address(); address < end; address += step == 0 ? each : step) {
+  const Word each = together ? item.length() : item.each();
+  for (Word address = item.first(); address < end; address += together ? each : item.step()) {
     visit(LogItem{LogItem::place(item.kind(), address), LogItem::access(item.site(), each)});
   }
 }
@@ -84,8 +84,11 @@ void go_to(Follower& self, Word position) {
   begin_putting(self, slot);
   for (Word i = __atomic_load_n(&log.base, __ATOMIC_ACQUIRE); i < end; ++i) {
     LogItem item;
-    item.where = __atomic_load_n(&log.item(i).where, __ATOMIC_ACQUIRE);
-    item.what = __atomic_load_n(&log.item(i).what, __ATOMIC_ACQUIRE);
+    // It may grow just now (extend()).
+    do {
+      item.where = __atomic_load_n(&log.item(i).where, __ATOMIC_ACQUIRE);
+      item.what = __atomic_load_n(&log.item(i).what, __ATOMIC_ACQUIRE);
+    } while (__atomic_load_n(&log.item(i).where, __ATOMIC_RELAXED) != item.where);
     // The owner has thrown it away: it was over.
     if (__atomic_load_n(&log.base, __ATOMIC_ACQUIRE) > i) continue;
     if (item.kind() == LogItem::kPlace) {
@@ -322,7 +325,41 @@ void throw_away(Follower& self) {
 [[gnu::always_inline]] inline void add_position(Follower& self) {
   if (self.log.position == self.thread.position) return;
   self.log.position = self.thread.position;
+  self.log.closed = self.log.end;
   add(self.log, LogItem::place(LogItem::kPlace, 0), self.thread.position);
+}
+/// Where a page begins or ends, nothing follows.
+[[nodiscard]] inline Word next_up(Word word) {
+  return word % kPageBytes == 0 ? 0 : word;
+}
+[[nodiscard]] inline Word next_down(Word word, Word bytes) {
+  return word % kPageBytes == 0 ? 0 : word - bytes;
+}
+/// Whether the access lies next to the last item of its site, which has it from here on. Who opens
+/// the page meanwhile may see the item without it, and never anything else: that the item goes down
+/// is said before it becomes longer, and means the same while it is a single access.
+[[nodiscard]] [[gnu::always_inline]] inline bool extend(Log& log, Recent& recent, Word word,
+                                                        std::uint32_t base) {
+  if ((word != recent.up && word != recent.down) || recent.base != base ||
+      recent.number <= log.closed) {
+    return false;
+  }
+  LogItem& item = log.item(recent.number);
+  const Word bytes = recent.bytes;
+  if (word == recent.up) {
+    recent.up = next_up(word + bytes);
+    recent.down = 0;
+  } else {
+    if (item.step() == 0) {
+      const Word last = wire::address_of(word) + 2 * bytes - 1;
+      __atomic_store_n(&item.where, LogItem::place(item.kind(), last, LogItem::kDown),
+                       __ATOMIC_RELEASE);
+    }
+    recent.up = 0;
+    recent.down = next_down(word, bytes);
+  }
+  __atomic_store_n(&item.what, item.what + LogItem::access(0, bytes), __ATOMIC_RELEASE);
+  return true;
 }
 /// What comes behind it in the program's text is done behind it, but for what only membarrier()
 /// sees.
@@ -366,7 +403,15 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
   unsigned again = 0;
   Word index = ~Word{0};
   Chunk* chunk = nullptr;
+  // Not before the log is at the thread's position, which stays as long as nothing is told.
+  bool extends = logs && !samples && log.position == self.thread.position;
   for (; word < end; ++word) {
+    Recent& recent = log.recent[wire::top_of(*word) % Recent::kSites];
+    if (extends && extend(log, recent, *word, sites.base)) {
+      in_order();
+      if (__atomic_load_n(recent.page, __ATOMIC_RELAXED) == own) continue;
+      // Whoever opens the page may have taken the item before or behind that.
+    }
     if (wire::is_control(*word)) break;
     const std::uint32_t number = wire::top_of(*word) - 1;
     if (number >= sites.count) break;
@@ -388,15 +433,20 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
       // To cells.
     } else if (logs) {
       if (samples) ++log.sample.kept;
+      const LogItem::Kind kind = write ? LogItem::kWrite : LogItem::kRead;
       add_position(self);
-      add(log, LogItem::place(write ? LogItem::kWrite : LogItem::kRead, address),
-          LogItem::access(sites.base + number, site.bytes));
+      extends = !samples;
+      recent = {
+          log.end,    next_up(*word + site.bytes),           next_down(*word, site.bytes), &page,
+          sites.base, static_cast<std::uint32_t>(site.bytes)};
+      add(log, LogItem::place(kind, address), LogItem::access(sites.base + number, site.bytes));
       in_order();
       if (__builtin_expect(static_cast<long>(__atomic_load_n(&page, __ATOMIC_RELAXED) == own), 1) !=
               0 ||
           claim(self, page, address, log.end - 1)) {
         continue;
       }
+      recent.number = 0;
       log.take_back();
     } else if (now != own) {
       (void)claim(self, page, address, kNoItem);
@@ -505,6 +555,7 @@ void renew_page(Follower& self, Word& page, Word address, Word length) {
         return;
       }
       add_position(self);
+      self.log.closed = self.log.end;
       add(self.log, LogItem::place(LogItem::kRenew, address), LogItem::access(0, length));
       in_order();
       if (__atomic_load_n(&page, __ATOMIC_RELAXED) == was) return;

@@ -61,11 +61,13 @@ struct LogItem {
     kRenew = 2,  // they are another variable from here on
     kPlace = 3,  // what follows is at this position
   };
-  /// Accesses of `each` bytes, at distances of `step`, over that length; step 0: it is one access.
+  /// Accesses of `each` bytes, at distances of `step`, over that length; step 0: it is one access,
+  /// or several that follow each other, and with kDown likewise, up to this byte.
   Word where;  // kind:2 step:15 address:47
   Word what;   // each:16 length:16 site:32, or the position
 
-  static constexpr Word kMostStep = (Word{1} << 15) - 1;
+  static constexpr Word kDown = (Word{1} << 15) - 1;
+  static constexpr Word kMostStep = kDown - 1;
   [[nodiscard]] static constexpr Word place(Kind kind, Word address, Word step = 0) {
     return (Word{kind} << 62) | (step << wire::kAddressBits) | address;
   }
@@ -74,7 +76,11 @@ struct LogItem {
   }
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(where >> 62); }
   [[nodiscard]] Word address() const { return where & wire::kAddressMask; }
-  [[nodiscard]] Word step() const { return (where >> wire::kAddressBits) & kMostStep; }
+  [[nodiscard]] Word step() const { return (where >> wire::kAddressBits) & kDown; }
+  /// The lowest byte.
+  [[nodiscard]] Word first() const {
+    return step() == kDown ? address() + 1 - length() : address();
+  }
   [[nodiscard]] Word length() const { return (what >> 32) & 0xffff; }
   [[nodiscard]] Word each() const { return what >> 48; }
   [[nodiscard]] std::uint32_t site() const { return static_cast<std::uint32_t>(what); }
@@ -126,16 +132,28 @@ struct Sample {
     asks = asking < follow + kTouch * passed_on;
   }
 };
+/// The last item of a site; of several sites, of one of them. It grows by what lies next to it.
+struct Recent {
+  static constexpr std::uint32_t kSites = 16;
+  Word number;  // of the item
+  Word up;      // the word of an access behind it, in its page; 0: it does not grow that way
+  Word down;    // and of one before it
+  const Word* page;
+  std::uint32_t base;   // of its function's sites
+  std::uint32_t bytes;  // of an access
+};
 struct Log {
   static constexpr Word kItems = 262144;  // 4 MiB; a power of two: they go round
   Word base;                              // how many items were thrown away
   Word end;                               // how many there ever were
   Word position;                          // of the last of them; 0: there is none
-  std::uint32_t opened;                   // of its pages, by others
-  bool off;                               // the thread cannot have one
-  bool flushed;                           // it was too short for what is not past
-  bool direct;                            // and so what follows goes to cells; it is empty
-  std::uint32_t lines;                    // since it was flushed
+  Word closed;                            // items up to this one grow no more
+  Recent recent[Recent::kSites];
+  std::uint32_t opened;  // of its pages, by others
+  bool off;              // the thread cannot have one
+  bool flushed;          // it was too short for what is not past
+  bool direct;           // and so what follows goes to cells; it is empty
+  std::uint32_t lines;   // since it was flushed
   Sample sample;
   LogItem items[kItems];
 
