@@ -151,6 +151,25 @@ struct alignas(64) Slot {
     const Ended& one = ended[low % kKept];
     return {load(one.first) <= serial ? &one : nullptr, &ended[oldest % kKept]};
   }
+  /// When the call ended that was open at this time and is not any more; or later, if that was long
+  /// ago.
+  [[nodiscard]] Word end_after(Word time) const {
+    const Word all = load(count);
+    if (all == 0) return 0;
+    Word low = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
+    Word high = all - 1;
+    // Mostly it is the newest.
+    if (high > low && load(ended[(high - 1) % kKept].end) < time) low = high;
+    while (low < high) {
+      const Word middle = low + (high - low) / 2;
+      if (load(ended[middle % kKept].end) < time) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return load(ended[low % kKept].end);
+  }
   /// When the call of a serial that is not open ended; or later, if that was long ago.
   [[nodiscard]] Word end_of(Word serial) const {
     const Known one = known(serial);
@@ -228,8 +247,7 @@ class Calls {
     store(one.last_in, call.last_in);
     store(slot.count, slot.count + 1);
     store(slot.first, 0);
-    const Word out = load(slot.out);
-    call.certain |= out != 0 && call.last_in >= out;
+    call.certain |= is_certain(call);
     call.first = 0;
     call.last_end = now;
   }
@@ -244,10 +262,11 @@ class Calls {
     store(one.end, Clock::now());
     store(one.last_in, call.last_in);
     store(slot.count, slot.count + 1);
-    const Word out = load(slot.out);
-    call.certain |= out != 0 && call.last_in >= out;
+    call.certain |= is_certain(call);
     call.first = serial;
     call.begin = time;
+    // Others may have come behind what is the second one.
+    if (const Word out = load(slot.out); out != 0 && out < time) store(slot.out, time);
     call.last_end = Clock::now();
     store(slot.begin, time);
     store(slot.first, serial);
@@ -383,6 +402,8 @@ class Calls {
     Word writers = 0;
     Word open[2];
     unsigned count = 0;
+    // Before anybody is found to be open: who begins another call meanwhile is not meant.
+    const Word now = Clock::now();
     for (const Word entry : {a, b}) {
       if (entry == 0) continue;
       const Word slot = slot_of(entry);
@@ -395,14 +416,16 @@ class Calls {
         }
       } else if (slot == kMany) {
         const Word time = load(cell.many_time);
-        const Word until = time == kForever ? Clock::now() : time;
-        readers = still_open(readers_of(entry), time);
-        writers = still_open(writers_of(entry), time);
-        if (readers != readers_of(entry)) ended(cell, kRead, until);
-        if (writers != writers_of(entry)) ended(cell, kWrite, until);
-        if (conflicts) meet_many(call, (kinds & kWrite) != 0 ? readers | writers : writers, time);
+        readers = still_open(readers_of(entry), time, cell.read_until);
+        writers = still_open(writers_of(entry), time, cell.written_until);
+        if (conflicts) {
+          meet_many(call, (kinds & kWrite) != 0 ? readers | writers : writers, time, now);
+        }
       } else if (slots_[slot].is_open(serial_of(entry))) {
-        if (conflicts) meet(call, slot);
+        if (conflicts) {
+          const Word first = load(slots_[slot].first);
+          meet(call, slot, first <= serial_of(entry) ? first : 0, now);
+        }
         open[count++] = entry;
       } else {
         ended(cell, entry & kKinds, slots_[slot].end_of(serial_of(entry)));
@@ -418,26 +441,36 @@ class Calls {
         if ((open[i] & kWrite) != 0) writers |= bit_of(slot_of(open[i]));
       }
       // Of what is written now and then, it pays to know who has read it.
-      const Word now = Clock::now();
       const bool only_read =
           writers == 0 && ((mine | kinds) & kWrite) == 0 && load(cell.written_until) + kWhile < now;
       if (only_read) readers = kAllSlots;
-      store(cell.many_time, only_read ? kForever : now);
+      // Not back, if others come at the same time: who is among many had begun by then.
+      if (only_read) {
+        store(cell.many_time, kForever);
+      } else if (const Word time = load(cell.many_time); time < now || time == kForever) {
+        store(cell.many_time, now);
+      }
       rest = many_of(readers, writers);
     }
     const Word own = entry_of(call.mark, call.slot) | (mine & kKinds) | kinds;
     return rest == b ? swap(cell.a, a, own) : swap(cell, a, b, own, rest);
   }
 
-  /// The open call of another slot has made an access that conflicts with one of this call.
-  void meet(Call& call, Word slot) {
-    const Word now = Clock::now();
-    const Word first = load(slots_[slot].first);
-    call.last_in = now;
+  /// It was left behind, and came behind someone after that. An `out` from before it began was
+  /// meant for the call before.
+  [[nodiscard]] bool is_certain(const Call& call) const {
+    const Word out = load(slots_[call.slot].out);
+    return out != 0 && out >= call.begin && call.last_in >= out;
+  }
+
+  /// A call of another slot has made an access that conflicts with one of this call, and was open
+  /// at that time. `first`: its serial if it still is, or 0.
+  void meet(Call& call, Word slot, Word first, Word time) {
+    call.last_in = Clock::now();
     store(intrusion_, (++call.intrusions << kSlotBits) | call.slot);
     if (first == 0) return;
     Word none = 0;
-    __atomic_compare_exchange_n(&slots_[slot].out, &none, now, false, __ATOMIC_ACQ_REL,
+    __atomic_compare_exchange_n(&slots_[slot].out, &none, time, false, __ATOMIC_ACQ_REL,
                                 __ATOMIC_RELAXED);
     for (unsigned i = 0; i < call.count; ++i) {
       if (call.sources[i].slot == slot && call.sources[i].first == first) return;
@@ -446,23 +479,29 @@ class Calls {
       call.certain = true;
       return;
     }
-    call.sources[call.count++] = {slot, first, now};
+    call.sources[call.count++] = {slot, first, time};
   }
-  void meet_many(Call& call, Word those, Word time) {
+  /// Of those slots of many, who had begun by `until`, and were open at `time`.
+  void meet_many(Call& call, Word those, Word until, Word time) {
     const Word used = load(*used_);
-    for (Word slot = 0; slot < used; ++slot) {
+    for (Word slot = 0; slot < used && those != 0; ++slot) {
       if (slot == call.slot || (those & bit_of(slot)) == 0) continue;
-      if (load(slots_[slot].first) == 0 || load(slots_[slot].begin) > time) continue;
-      meet(call, slot);
+      // In this order: who has begun another call meanwhile is not meant.
+      const Word first = load(slots_[slot].first);
+      meet(call, slot, load(slots_[slot].begin) <= until ? first : 0, time);
     }
   }
-  /// Those slots of many whose call is open and had begun by then.
-  [[nodiscard]] Word still_open(Word those, Word time) const {
+  /// Those slots of many whose call is open and had begun by then. `until`: of what is over.
+  [[nodiscard]] Word still_open(Word those, Word time, Word& until) const {
+    if (those == 0) return 0;
     const Word used = load(*used_);
     Word left = 0;
     for (Word slot = 0; slot < used; ++slot) {
-      if ((those & bit_of(slot)) == 0 || load(slots_[slot].first) == 0) continue;
-      if (load(slots_[slot].begin) <= time) left |= bit_of(slot);
+      if ((those & bit_of(slot)) == 0) continue;
+      const Slot& one = slots_[slot];
+      const bool open = load(one.first) != 0 && load(one.begin) <= time;
+      if (open) left |= bit_of(slot);
+      if (!open || time == kForever) later(until, one.end_after(time));
     }
     return left;
   }
