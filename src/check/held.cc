@@ -140,7 +140,8 @@ class Held {
       thread.call_frame = thread.frames.size();
       begin_part(thread);
     }
-    thread.frames.push_back({role, ++thread.call.serial});
+    const bool apart = own || thread.frames.empty();
+    thread.frames.push_back({role, apart ? ++thread.call.serial : thread.frames.back().serial});
     thread.own += own ? 1 : 0;
     find_serial(thread);
   }

@@ -54,7 +54,8 @@ void push(Holder& self, Word word, bool leaf) {
   frame.word = wire::control(wire::Control::kEnter, wire::payload_of(word), wire::top_of(word));
   frame.mark = 0;
   frame.number = ++self.entered;
-  frame.serial = ++self.call.serial;
+  // What the library does, it does for who called it.
+  frame.serial = own || self.depth == 0 ? ++self.call.serial : self.frames[self.depth - 1].serial;
   frame.leaf = false;
   if (frame.what.role >= HoldRole::kMember) {
     if (self.call_frame == Holder::kNoCall) {
@@ -197,7 +198,6 @@ void take_access(Holder& self, Word word) {
       bool again = access_bytes(self, address, site->bytes, kinds,
                                 {what.base != 0 ? what.base + number - 1 : 0, container});
       if (container) access_near(self, address, kinds);
-      again &= !self.frames[self.depth - 1].leaf;
       if (!again) {
         make_room(self);
         if (wide != 0) put(self, wire::control(wire::Control::kWide, 0, wide >> 16));
