@@ -20,6 +20,10 @@
 // are still open and began before a time; if all have only read, any open call at any time, so that
 // readers need not write here.
 //
+// A page that one call after the other has accessed has one cell for all of its granules
+// (access_page()). When somebody comes while another's is open, the page is *shared*: the cells of
+// its granules are used from there on, and what that of the page knows counts for each of them.
+//
 // A thread's *serial* numbers what it does: another one for each function activation, and behind
 // each synchronization. What it does again with the same serial, with nobody in between, need not
 // be told again; a small table of the thread's own knows what that is.
@@ -98,7 +102,6 @@ struct alignas(16) Cell {
   Word read_until;  // when the last call that has read it, and is in neither, ended; 0: none
   Word written_until;
   Word many_time;  // when b was last made many, or kForever
-  Word names;      // the caller's
 };
 
 [[nodiscard]] inline Word load(const Word& word) {
@@ -310,16 +313,71 @@ class Calls {
     return b == 0 || (kinds == kRead && (b & kWrite) == 0);
   }
   [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word kinds, Word bytes) {
+    if (access_again(call, cell, kinds, bytes)) return true;
+    // Nobody has been there since; but maybe before that, and it came behind them otherwise.
+    come_behind_ended(call, cell, kinds);
+    return false;
+  }
+  /// Whether it was made before with the same serial, if nobody has been there since.
+  [[nodiscard]] static bool access_again(Call& call, const Cell& cell, Word kinds, Word bytes) {
     const Word fresh = fresh_of(kinds, bytes);
     Recent& recent = call.recent_of(cell);
     const bool known = recent.cell == &cell && recent.what >> kSerialShift == call.now;
     if (known && (recent.what & fresh) == fresh) return true;
-    // Nobody has been there since; but maybe before that, and it came behind them otherwise.
-    come_behind_ended(call, cell, kinds);
     const Word now = known ? fresh_after(recent.what & 0x3ff, kinds, bytes) : fresh;
     recent = {&cell, (call.now << kSerialShift) | now};
     return false;
   }
+
+  /// An access to a page that is not shared yet. Whether no open call of another slot has been
+  /// there: then access_again() is all that the granule needs; else the page is shared.
+  [[nodiscard]] bool access_page(Call& call, Cell& page, Word kinds) {
+    for (;;) {
+      const Word a = load(page.a);
+      const bool same = slot_of(a) == call.slot && serial_of(a) >= call.first;
+      if (same && serial_of(a) >= call.mark && (a & kinds) == kinds) [[likely]]
+        return true;
+      if (a != 0 && slot_of(a) != call.slot) {
+        const Slot& slot = slots_[slot_of(a)];
+        if (slot.is_open(serial_of(a))) return false;
+        ended(page, a & kKinds, slot.end_of(serial_of(a)));
+      } else if (!same) {
+        ended(page, a & kKinds, call.last_end);
+      }
+      come_behind_ended(call, page, kinds);
+      const Word own = entry_of(call.mark, call.slot) | (same ? a & kKinds : 0) | kinds;
+      if (swap(page.a, a, own)) return true;
+    }
+  }
+  /// Before an access to a granule of a page that is shared: it may come behind who had the page.
+  void come_behind_page(Call& call, Cell& page, Word kinds) {
+    const Word a = load(page.a);
+    const Word slot = slot_of(a);
+    if (slot != call.slot && (a & kKinds) != 0) {
+      if (!slots_[slot].is_open(serial_of(a))) {
+        ended(page, a & kKinds, slots_[slot].end_of(serial_of(a)));
+        // What it did is known by when it ended.
+        (void)swap(page.a, a, a & ~kKinds);
+      } else if (((a | kinds) & kWrite) != 0) {
+        const Word now = Clock::now();
+        const Word first = load(slots_[slot].first);
+        meet(call, slot, first <= serial_of(a) ? first : 0, now);
+      }
+    }
+    come_behind_ended(call, page, kinds);
+  }
+  /// Whether another call, which is open, may have been at the page when it was not shared.
+  [[nodiscard]] bool is_open_elsewhere(const Call& call, const Cell& page) const {
+    const Word a = load(page.a);
+    return (a & kKinds) != 0 && slot_of(a) != call.slot && slots_[slot_of(a)].is_open(serial_of(a));
+  }
+  static void forget(Cell& cell) {
+    store(cell.a, 0);
+    store(cell.b, 0);
+    store(cell.read_until, 0);
+    store(cell.written_until, 0);
+  }
+
   /// What is there is another variable from here on. Whether that has to be told because another
   /// call, which is open, may have accessed the one that was there.
   [[nodiscard]] bool renew(const Call& call, Cell& cell) {
@@ -333,10 +391,7 @@ class Calls {
       if (entry == 0 || slot_of(entry) == call.slot) continue;
       open |= slot_of(entry) == kMany || slots_[slot_of(entry)].is_open(serial_of(entry));
     }
-    store(cell.a, 0);
-    store(cell.b, 0);
-    store(cell.read_until, 0);
-    store(cell.written_until, 0);
+    forget(cell);
     return open;
   }
 
@@ -403,7 +458,7 @@ class Calls {
     Word open[2];
     unsigned count = 0;
     // Before anybody is found to be open: who begins another call meanwhile is not meant.
-    const Word now = Clock::now();
+    const Word now = b != 0 || slots_[slot_of(a)].is_open(serial_of(a)) ? Clock::now() : 0;
     for (const Word entry : {a, b}) {
       if (entry == 0) continue;
       const Word slot = slot_of(entry);

@@ -27,6 +27,11 @@ namespace {
       at = page_end;
       continue;
     }
+    const std::size_t number = (at >> 12) % kHoldChunkPages;
+    calls::Cell& page = chunk->pages[number];
+    const bool shared = __atomic_load_n(&chunk->shared[number], __ATOMIC_RELAXED) != 0;
+    const bool whole = (at & 4095) == 0 && page_end <= end;
+    told |= hold_calls.is_open_elsewhere(self.call, page);
     for (; at < end && at < page_end; at += 8) {
       const std::size_t index = (at >> 3) % kHoldChunkCells;
       std::uint8_t& is_told = chunk->told[index];
@@ -34,9 +39,12 @@ namespace {
         told = true;
         __atomic_store_n(&is_told, 0, __ATOMIC_RELAXED);
       }
-      told |= hold_calls.renew(self.call, chunk->cells[index]);
-      calls::Cell& cell = chunk->cells[index];
-      if (calls::load(cell.names) != 0) calls::store(cell.names, 0);
+      if (shared) told |= hold_calls.renew(self.call, chunk->cells[index]);
+      if (calls::load(chunk->names[index]) != 0) calls::store(chunk->names[index], 0);
+    }
+    if (whole) {
+      HoldCalls::forget(page);
+      __atomic_store_n(&chunk->shared[number], 0, __ATOMIC_RELAXED);
     }
   }
   return told;

@@ -123,13 +123,27 @@ struct Named {
   bool container = false;
 };
 
+/// Whether the page of the address is one that no other open call has been at.
+[[nodiscard]] bool access_page(Holder& self, HoldChunk& chunk, Word address, Word kinds) {
+  const std::size_t number = (address >> 12) % kHoldChunkPages;
+  if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) != 0) return false;
+  calls::Cell& page = chunk.pages[number];
+  if (calls::load(page.a) == 0) __atomic_store_n(&chunk.used[number], 1, __ATOMIC_RELAXED);
+  if (hold_calls.access_page(self.call, page, kinds)) return true;
+  __atomic_store_n(&chunk.shared[number], 1, __ATOMIC_RELEASE);
+  return false;
+}
+
 [[nodiscard]] bool access_cell(Holder& self, HoldChunk& chunk, Word address, Word kinds,
                                Word bytes) {
   calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
-  if (calls::load(cell.a) == 0) {
-    std::uint8_t& used = chunk.used[(address >> 12) % kHoldChunkPages];
-    if (__atomic_load_n(&used, __ATOMIC_RELAXED) == 0) __atomic_store_n(&used, 1, __ATOMIC_RELAXED);
+  if (access_page(self, chunk, address, kinds)) {
+    return HoldCalls::access_again(self.call, cell, kinds, bytes);
   }
+  if (HoldCalls::is_own(self.call, cell, kinds)) {
+    return HoldCalls::access_own(self.call, cell, kinds, bytes);
+  }
+  hold_calls.come_behind_page(self.call, chunk.pages[(address >> 12) % kHoldChunkPages], kinds);
   return hold_calls.access(self.call, cell, kinds, bytes);
 }
 
@@ -279,8 +293,6 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
       chunk = __atomic_load_n(&hold_chunks[index], __ATOMIC_ACQUIRE);
       if (chunk == nullptr) break;
     }
-    calls::Cell& cell = chunk->cells[(address >> 3) % kHoldChunkCells];
-    if (!HoldCalls::is_own(self.call, cell, kinds)) break;
     if ((site.flags & kHoldContainer) != 0) {
       constexpr Word kHalf = Word{1} << (kNearBits - 1);
       if ((address + kHalf) >> kHoldChunkBits != index ||
@@ -292,13 +304,13 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
         HoldCalls::come_behind_ended(self.call, near_cell(*chunk, address, i), kinds);
       }
     }
-    const Word names = calls::load(cell.names);
+    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
+    if (access_cell(self, *chunk, address, kinds, bytes)) continue;
+    const Word names = calls::load(chunk->names[(address >> 3) % kHoldChunkCells]);
     if ((names & 0xffffffff) == 0 || (names >> 32) == 0) {
       note_name(self, *chunk, address & ~Word{7}, address, site.bytes,
                 what.base != 0 ? what.base + number : 0, (site.flags & kHoldContainer) != 0);
     }
-    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (HoldCalls::access_own(self.call, cell, kinds, bytes)) continue;
     self.words[fill++] = *word;
   }
   if (fill != self.fill) self.released = false;
@@ -379,11 +391,12 @@ void hold_run(const SyndromeRun& run, const void* const* first, std::uint64_t ro
       const Word at = address & wire::kAddressMask;
       HoldChunk* const chunk = hold_chunk_at(at);
       if (chunk != nullptr && site.bytes == 8 && (at & 7) == 0) {
-        calls::Cell& cell = chunk->cells[(at >> 3) % kHoldChunkCells];
-        if (calls::load(cell.names) != 0 && HoldCalls::is_own(self->call, cell, kinds)) {
-          again &= HoldCalls::access_own(self->call, cell, kinds, 0xff);
-          continue;
+        const bool known = access_cell(*self, *chunk, at, kinds, 0xff);
+        again &= known;
+        if (!known && calls::load(chunk->names[(at >> 3) % kHoldChunkCells]) == 0) {
+          note_name(*self, *chunk, at, at, 8, named.site, named.container);
         }
+        continue;
       }
       again &= access_bytes(*self, at, site.bytes, kinds, named);
     }
