@@ -329,6 +329,11 @@ class Calls {
     return false;
   }
 
+  /// Whether the call has accessed the page so, which is not shared: access_page() would say so.
+  [[nodiscard]] static bool is_own_page(const Call& call, const Cell& page, Word kinds) {
+    const Word a = load(page.a);
+    return slot_of(a) == call.slot && serial_of(a) >= call.mark && (a & kinds) == kinds;
+  }
   /// An access to a page that is not shared yet. Whether no open call of another slot has been
   /// there: then access_again() is all that the granule needs; else the page is shared.
   [[nodiscard]] bool access_page(Call& call, Cell& page, Word kinds) {

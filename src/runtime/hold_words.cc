@@ -134,17 +134,27 @@ struct Named {
   return false;
 }
 
-[[nodiscard]] bool access_cell(Holder& self, HoldChunk& chunk, Word address, Word kinds,
-                               Word bytes) {
+[[nodiscard, gnu::noinline]] bool access_cell_slowly(Holder& self, HoldChunk& chunk, Word address,
+                                                     Word kinds, Word bytes) {
   calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
   if (access_page(self, chunk, address, kinds)) {
     return HoldCalls::access_again(self.call, cell, kinds, bytes);
   }
-  if (HoldCalls::is_own(self.call, cell, kinds)) {
-    return HoldCalls::access_own(self.call, cell, kinds, bytes);
-  }
   hold_calls.come_behind_page(self.call, chunk.pages[(address >> 12) % kHoldChunkPages], kinds);
   return hold_calls.access(self.call, cell, kinds, bytes);
+}
+[[nodiscard, gnu::always_inline]] inline bool access_cell(Holder& self, HoldChunk& chunk,
+                                                          Word address, Word kinds, Word bytes) {
+  calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
+  const std::size_t number = (address >> 12) % kHoldChunkPages;
+  if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) == 0) {
+    if (HoldCalls::is_own_page(self.call, chunk.pages[number], kinds)) {
+      return HoldCalls::access_again(self.call, cell, kinds, bytes);
+    }
+  } else if (HoldCalls::is_own(self.call, cell, kinds)) {
+    return HoldCalls::access_own(self.call, cell, kinds, bytes);
+  }
+  return access_cell_slowly(self, chunk, address, kinds, bytes);
 }
 
 /// Whether all of it has been accessed before (calls::Calls::again).
@@ -271,7 +281,7 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
   if (self.call_frame == Holder::kNoCall) return word;
   if (self.depth == self.call_frame + 1 && self.rounds != 0) return word;
   if (self.fill > Holder::kWords - Holder::kSpare) return word;
-  const HoldFunction& what = self.frames[self.depth - 1].what;
+  const HoldFunction what = self.frames[self.depth - 1].what;
   constexpr Word kNoChunk = ~Word{0};
   // The kinds of each unit::SiteKind, two bits for each.
   constexpr Word kKinds = calls::kRead | (calls::kWrite << 2) |
