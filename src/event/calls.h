@@ -173,11 +173,16 @@ struct alignas(64) Slot {
     }
     return load(ended[low % kKept].end);
   }
-  /// When the call of a serial that is not open ended; or later, if that was long ago.
-  [[nodiscard]] Word end_of(Word serial) const {
+  /// When the call of a serial that is not open ended, and its last serial; or later ones, if that
+  /// was long ago.
+  struct End {
+    Word serial;
+    Word time;
+  };
+  [[nodiscard]] End end_of(Word serial) const {
     const Known one = known(serial);
-    if (one.at != nullptr) return load(one.at->end);
-    return one.oldest != nullptr ? load(one.oldest->end) : 0;
+    if (one.at != nullptr) return {load(one.at->last), load(one.at->end)};
+    return {serial, one.oldest != nullptr ? load(one.oldest->end) : 0};
   }
 };
 
@@ -210,6 +215,7 @@ struct Call {
   unsigned count;
   bool certain;  // it is kept in any case
   Source sources[kMostSources];
+  Slot::End over[kMaxSlots];  // by slot: calls up to this serial were over by that time
   Recent recent[1u << kRecentBits];
 
   void next_serial() { set_serial(++serial); }
@@ -343,9 +349,9 @@ class Calls {
       if (same && serial_of(a) >= call.mark && (a & kinds) == kinds) [[likely]]
         return true;
       if (a != 0 && slot_of(a) != call.slot) {
-        const Slot& slot = slots_[slot_of(a)];
-        if (slot.is_open(serial_of(a))) return false;
-        ended(page, a & kKinds, slot.end_of(serial_of(a)));
+        Word end = 0;
+        if (!is_over(call, a, end)) return false;
+        ended(page, a & kKinds, end);
       } else if (!same) {
         ended(page, a & kKinds, call.last_end);
       }
@@ -359,8 +365,8 @@ class Calls {
     const Word a = load(page.a);
     const Word slot = slot_of(a);
     if (slot != call.slot && (a & kKinds) != 0) {
-      if (!slots_[slot].is_open(serial_of(a))) {
-        ended(page, a & kKinds, slots_[slot].end_of(serial_of(a)));
+      if (Word end = 0; is_over(call, a, end)) {
+        ended(page, a & kKinds, end);
         // What it did is known by when it ended.
         (void)swap(page.a, a, a & ~kKinds);
       } else if (((a | kinds) & kWrite) != 0) {
@@ -447,6 +453,22 @@ class Calls {
                      : "memory");
     return done;
   }
+  /// Whether the call of an entry of another slot is over, and when it ended or a little later.
+  /// What ended before this call began is known from then on, without a look at that slot.
+  [[nodiscard]] bool is_over(Call& call, Word entry, Word& end) const {
+    const Word serial = serial_of(entry);
+    Slot::End& over = call.over[slot_of(entry)];
+    if (serial <= over.serial) {
+      end = over.time;
+      return true;
+    }
+    const Slot& slot = slots_[slot_of(entry)];
+    if (slot.is_open(serial)) return false;
+    const Slot::End one = slot.end_of(serial);
+    if (one.time <= call.begin) over = one;
+    end = one.time;
+    return true;
+  }
   /// Of two at the same time the later one may be lost to one that is hardly earlier.
   static void later(Word& word, Word time) {
     if (load(word) < time) store(word, time);
@@ -463,7 +485,8 @@ class Calls {
     Word open[2];
     unsigned count = 0;
     // Before anybody is found to be open: who begins another call meanwhile is not meant.
-    const Word now = b != 0 || slots_[slot_of(a)].is_open(serial_of(a)) ? Clock::now() : 0;
+    Word end = 0;
+    const Word now = b != 0 || !is_over(call, a, end) ? Clock::now() : 0;
     for (const Word entry : {a, b}) {
       if (entry == 0) continue;
       const Word slot = slot_of(entry);
@@ -481,14 +504,14 @@ class Calls {
         if (conflicts) {
           meet_many(call, (kinds & kWrite) != 0 ? readers | writers : writers, time, now);
         }
-      } else if (slots_[slot].is_open(serial_of(entry))) {
+      } else if (is_over(call, entry, end)) {
+        ended(cell, entry & kKinds, end);
+      } else {
         if (conflicts) {
           const Word first = load(slots_[slot].first);
           meet(call, slot, first <= serial_of(entry) ? first : 0, now);
         }
         open[count++] = entry;
-      } else {
-        ended(cell, entry & kKinds, slots_[slot].end_of(serial_of(entry)));
       }
     }
     come_behind_ended(call, cell, kinds);
