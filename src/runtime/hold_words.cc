@@ -279,7 +279,7 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
   if (wire::is_control(*word) || self.depth == 0 || self.call.first == 0) return word;
   if ((self.lost_depth | self.wide | self.leaf) != 0) return word;
   if (self.call_frame == Holder::kNoCall) return word;
-  if (self.depth == self.call_frame + 1 && self.rounds != 0) return word;
+  const bool comes = self.depth == self.call_frame + 1 && self.rounds != 0;
   if (self.fill > Holder::kWords - Holder::kSpare) return word;
   const HoldFunction what = self.frames[self.depth - 1].what;
   constexpr Word kNoChunk = ~Word{0};
@@ -314,6 +314,7 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
         HoldCalls::come_behind_ended(self.call, near_cell(*chunk, address, i), kinds);
       }
     }
+    if (comes) come_to(self, number + 1);
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
     if (access_cell(self, *chunk, address, kinds, bytes)) continue;
     const Word names = calls::load(chunk->names[(address >> 3) % kHoldChunkCells]);

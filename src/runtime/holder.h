@@ -243,8 +243,8 @@ void pop(Holder& self);
 /// The function that runs, or the one that the library works for, accesses something.
 void accessed(Holder& self);
 void take(Holder& self, Word word);
-/// What most words are: accesses of the function that runs, in a call, to what the call has
-/// accessed before. The first word that is another one.
+/// What most words are: accesses of the function that runs, in a call, to one granule. The first
+/// word that is another one.
 [[nodiscard]] const Word* take_own(Holder& self, const Word* word, const Word* end);
 
 // hold_sync.cc
