@@ -60,7 +60,7 @@ class Held {
   static constexpr std::size_t kPages = 24;
 
   struct Page {
-    calls::Cell cell{};
+    calls::Page page{};
     bool shared = false;
   };
 
@@ -165,15 +165,17 @@ class Held {
 
   /// As that of runtime/hold_words.cc. Pages are of one variable up to all of them.
   bool access_cell(Thread& thread, calls::Cell& cell, std::uint32_t variable, Word kinds) {
-    Page& page = pages_[variable % (1 + seed_ % kPages)];
-    if (!page.shared && rule_.access_page(thread.call, page.cell, kinds)) {
+    const Word pages = 1 + seed_ % kPages;
+    Page& page = pages_[variable % pages];
+    const Word bit = Word{1} << (variable / pages % 64);
+    if (!page.shared && rule_.access_page(thread.call, page.page, kinds, bit)) {
       return rule_.access_again(thread.call, cell, kinds, 1);
     }
     page.shared = true;
     if (rule_.is_own(thread.call, cell, kinds)) {
       return rule_.access_own(thread.call, cell, kinds, 1);
     }
-    rule_.come_behind_page(thread.call, page.cell, kinds);
+    rule_.come_behind_page(thread.call, page.page, kinds, bit);
     return rule_.access(thread.call, cell, kinds, 1);
   }
   void access(Thread& thread, std::size_t i, Word kinds) {

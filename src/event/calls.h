@@ -20,9 +20,10 @@
 // are still open and began before a time; if all have only read, any open call at any time, so that
 // readers need not write here.
 //
-// A page that one call after the other has accessed has one cell for all of its granules
-// (access_page()). When somebody comes while another's is open, the page is *shared*: the cells of
-// its granules are used from there on, and what that of the page knows counts for each of them.
+// A page of 64 granules that one call after the other has accessed has one cell for all of them,
+// and which of them its thread has accessed (access_page()). When somebody comes while another's
+// is open, or ended after a call began that is, the page is *shared*: the cells of its granules are
+// used from there on, and what that of the page knows counts for each of them.
 //
 // A thread's *serial* numbers what it does: another one for each function activation, and behind
 // each synchronization. What it does again with the same serial, with nobody in between, need not
@@ -102,6 +103,14 @@ struct alignas(16) Cell {
   Word read_until;  // when the last call that has read it, and is in neither, ended; 0: none
   Word written_until;
   Word many_time;  // when b was last made many, or kForever
+};
+
+/// What a page has in place of the cells of its granules: one for all of them, and which of them
+/// its last call has accessed, a bit for each; written by that call's thread alone.
+struct Page {
+  Cell cell;
+  Word read;
+  Word written;
 };
 
 [[nodiscard]] inline Word load(const Word& word) {
@@ -335,51 +344,61 @@ class Calls {
     return false;
   }
 
-  /// Whether the call has accessed the page so, which is not shared: access_page() would say so.
-  [[nodiscard]] static bool is_own_page(const Call& call, const Cell& page, Word kinds) {
-    const Word a = load(page.a);
-    return slot_of(a) == call.slot && serial_of(a) >= call.mark && (a & kinds) == kinds;
+  /// Whether the call has accessed this granule of the page, which is not shared, so: access_page()
+  /// would say so.
+  [[nodiscard]] static bool is_own_page(const Call& call, const Page& page, Word kinds, Word bit) {
+    const Word a = load(page.cell.a);
+    return slot_of(a) == call.slot && serial_of(a) >= call.mark && (a & kinds) == kinds &&
+           ((kinds & kRead) == 0 || (load(page.read) & bit) != 0) &&
+           ((kinds & kWrite) == 0 || (load(page.written) & bit) != 0);
   }
-  /// An access to a page that is not shared yet. Whether no open call of another slot has been
-  /// there: then access_again() is all that the granule needs; else the page is shared.
-  [[nodiscard]] bool access_page(Call& call, Cell& page, Word kinds) {
+  /// An access to a granule of a page that is not shared yet. Whether no open call of another slot
+  /// has been at the page: then access_again() is all that the granule needs; else it is shared.
+  [[nodiscard]] bool access_page(Call& call, Page& page, Word kinds, Word bit) {
+    Cell& cell = page.cell;
+    const Word read = (kinds & kRead) != 0 ? bit : 0;
+    const Word written = (kinds & kWrite) != 0 ? bit : 0;
     for (;;) {
-      const Word a = load(page.a);
-      const bool same = slot_of(a) == call.slot && serial_of(a) >= call.first;
-      if (same && serial_of(a) >= call.mark && (a & kinds) == kinds) [[likely]]
-        return true;
-      if (a != 0 && slot_of(a) != call.slot) {
-        Word end = 0;
-        if (!is_over(call, a, end)) return false;
-        ended(page, a & kKinds, end);
-      } else if (!same) {
-        ended(page, a & kKinds, call.last_end);
+      const Word a = load(cell.a);
+      const bool own = slot_of(a) == call.slot && a != 0;
+      const bool same = own && serial_of(a) >= call.first;
+      if (!same || serial_of(a) < call.mark || (a & kinds) != kinds) {
+        if (a != 0 && !own) {
+          // What others may yet come behind stays known by granule.
+          Word end = 0;
+          if (!is_over(call, a, end) || end > call.begin || end > oldest_begin()) return false;
+        } else if (!same) {
+          ended(cell, a & kKinds, call.last_end);
+        }
+        if (!swap(cell.a, a, entry_of(call.mark, call.slot) | (same ? a & kKinds : 0) | kinds)) {
+          continue;
+        }
       }
-      come_behind_ended(call, page, kinds);
-      const Word own = entry_of(call.mark, call.slot) | (same ? a & kKinds : 0) | kinds;
-      if (swap(page.a, a, own)) return true;
+      store(page.read, (own ? load(page.read) : 0) | read);
+      store(page.written, (own ? load(page.written) : 0) | written);
+      return true;
     }
   }
   /// Before an access to a granule of a page that is shared: it may come behind who had the page.
-  void come_behind_page(Call& call, Cell& page, Word kinds) {
-    const Word a = load(page.a);
+  void come_behind_page(Call& call, Page& page, Word kinds, Word bit) {
+    const Word a = load(page.cell.a);
     const Word slot = slot_of(a);
-    if (slot != call.slot && (a & kKinds) != 0) {
-      if (Word end = 0; is_over(call, a, end)) {
-        ended(page, a & kKinds, end);
-        // What it did is known by when it ended.
-        (void)swap(page.a, a, a & ~kKinds);
-      } else if (((a | kinds) & kWrite) != 0) {
-        const Word now = Clock::now();
-        const Word first = load(slots_[slot].first);
-        meet(call, slot, first <= serial_of(a) ? first : 0, now);
-      }
+    if (slot == call.slot) return;
+    if (((((kinds & kWrite) != 0 ? load(page.read) : 0) | load(page.written)) & bit) == 0) return;
+    if (Word end = 0; (a & kKinds) != 0 && is_over(call, a, end)) {
+      ended(page.cell, a & kKinds, end);
+      // What it did is known by when it ended.
+      (void)swap(page.cell.a, a, a & ~kKinds);
+    } else if ((a & kKinds) != 0) {
+      const Word now = Clock::now();
+      const Word first = load(slots_[slot].first);
+      meet(call, slot, first <= serial_of(a) ? first : 0, now);
     }
-    come_behind_ended(call, page, kinds);
+    come_behind_ended(call, page.cell, kinds);
   }
   /// Whether another call, which is open, may have been at the page when it was not shared.
-  [[nodiscard]] bool is_open_elsewhere(const Call& call, const Cell& page) const {
-    const Word a = load(page.a);
+  [[nodiscard]] bool is_open_elsewhere(const Call& call, const Page& page) const {
+    const Word a = load(page.cell.a);
     return (a & kKinds) != 0 && slot_of(a) != call.slot && slots_[slot_of(a)].is_open(serial_of(a));
   }
   static void forget(Cell& cell) {
@@ -419,6 +438,18 @@ class Calls {
   }
 
  private:
+  /// When the first one of the calls began that are open.
+  [[nodiscard]] Word oldest_begin() const {
+    const Word used = load(*used_);
+    Word oldest = kForever;
+    for (Word slot = 0; slot < used; ++slot) {
+      if (load(slots_[slot].first) == 0) continue;
+      const Word begin = load(slots_[slot].begin);
+      if (begin < oldest) oldest = begin;
+    }
+    return oldest;
+  }
+
   void access_slowly(Call& call, Cell& cell, Word kinds) {
     const Word own = entry_of(call.mark, call.slot);
     for (;;) {

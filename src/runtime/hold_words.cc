@@ -123,32 +123,29 @@ struct Named {
   bool container = false;
 };
 
-/// Whether the page of the address is one that no other open call has been at.
-[[nodiscard]] bool access_page(Holder& self, HoldChunk& chunk, Word address, Word kinds) {
-  const std::size_t number = (address >> 12) % kHoldChunkPages;
-  if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) != 0) return false;
-  calls::Cell& page = chunk.pages[number];
-  if (calls::load(page.a) == 0) __atomic_store_n(&chunk.used[number], 1, __ATOMIC_RELAXED);
-  if (hold_calls.access_page(self.call, page, kinds)) return true;
-  __atomic_store_n(&chunk.shared[number], 1, __ATOMIC_RELEASE);
-  return false;
-}
-
 [[nodiscard, gnu::noinline]] bool access_cell_slowly(Holder& self, HoldChunk& chunk, Word address,
                                                      Word kinds, Word bytes) {
+  const std::size_t number = (address >> kHoldPageBits) % kHoldChunkSmall;
   calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
-  if (access_page(self, chunk, address, kinds)) {
-    return HoldCalls::access_again(self.call, cell, kinds, bytes);
+  calls::Page& page = chunk.pages[number];
+  if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) == 0) {
+    if (calls::load(page.cell.a) == 0) {
+      __atomic_store_n(&chunk.used[(address >> 12) % kHoldChunkPages], 1, __ATOMIC_RELAXED);
+    }
+    if (hold_calls.access_page(self.call, page, kinds, hold_bit(address))) {
+      return HoldCalls::access_again(self.call, cell, kinds, bytes);
+    }
+    __atomic_store_n(&chunk.shared[number], 1, __ATOMIC_RELEASE);
   }
-  hold_calls.come_behind_page(self.call, chunk.pages[(address >> 12) % kHoldChunkPages], kinds);
+  hold_calls.come_behind_page(self.call, page, kinds, hold_bit(address));
   return hold_calls.access(self.call, cell, kinds, bytes);
 }
 [[nodiscard, gnu::always_inline]] inline bool access_cell(Holder& self, HoldChunk& chunk,
                                                           Word address, Word kinds, Word bytes) {
   calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
-  const std::size_t number = (address >> 12) % kHoldChunkPages;
+  const std::size_t number = (address >> kHoldPageBits) % kHoldChunkSmall;
   if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) == 0) {
-    if (HoldCalls::is_own_page(self.call, chunk.pages[number], kinds)) {
+    if (HoldCalls::is_own_page(self.call, chunk.pages[number], kinds, hold_bit(address))) {
       return HoldCalls::access_again(self.call, cell, kinds, bytes);
     }
   } else if (HoldCalls::is_own(self.call, cell, kinds)) {

@@ -58,6 +58,12 @@ inline constexpr std::uint8_t kHoldContainer = 0x80;
 inline constexpr unsigned kHoldChunkBits = 24;
 inline constexpr std::size_t kHoldChunkCells = std::size_t{1} << (kHoldChunkBits - 3);
 inline constexpr std::size_t kHoldChunkPages = std::size_t{1} << (kHoldChunkBits - 12);
+inline constexpr unsigned kHoldPageBits = 9;  // 64 granules
+inline constexpr Word kHoldPageBytes = Word{1} << kHoldPageBits;
+inline constexpr std::size_t kHoldChunkSmall = std::size_t{1} << (kHoldChunkBits - kHoldPageBits);
+[[nodiscard]] constexpr Word hold_bit(Word address) {
+  return Word{1} << ((address >> 3) % 64);
+}
 inline constexpr unsigned kNearBits = 8;
 inline constexpr std::size_t kHoldChunkNear = std::size_t{1} << (kHoldChunkBits - kNearBits);
 /// What belongs together is decided by the names of variables, and those come from the sites of
@@ -78,8 +84,8 @@ struct HoldChunk {
   /// 128 and 256. Two bytes of one container are together in one of them at least.
   calls::Cell near[2][kHoldChunkNear];
   /// Of pages that are not shared (event/calls.h), in place of their cells; and whether they are.
-  calls::Cell pages[kHoldChunkPages];
-  std::uint8_t shared[kHoldChunkPages];
+  calls::Page pages[kHoldChunkSmall];
+  std::uint8_t shared[kHoldChunkSmall];
   Word names[kHoldChunkCells];
   std::uint8_t told[kHoldChunkCells];  // whether the granule is in the ring
   std::uint8_t used[kHoldChunkPages];  // whether a cell of the page has been
