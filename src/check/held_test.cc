@@ -79,5 +79,21 @@ TEST_F(HeldMany, TheNextCallOfASlotHasNotBeenThere) {
   EXPECT_EQ(calls_[3].count, 3u);
 }
 
+// A page that another call takes over would have lost what one that is open since before has to
+// come behind.
+TEST_F(HeldMany, APageIsNotTakenOverWhileSomeoneMayComeBehindItsLastCall) {
+  Page page{};
+  begin(2);
+  begin(0);
+  ASSERT_TRUE(rule_.access_page(calls_[0], page, kWrite, 1));
+  end(0);
+  begin(1);
+  EXPECT_FALSE(rule_.access_page(calls_[1], page, kWrite, 2));
+  rule_.come_behind_page(calls_[2], page, kWrite, 2);
+  EXPECT_EQ(calls_[2].last_in, 0u);
+  rule_.come_behind_page(calls_[2], page, kWrite, 1);
+  EXPECT_NE(calls_[2].last_in, 0u);
+}
+
 }  // namespace
 }  // namespace syndrome::calls
