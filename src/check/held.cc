@@ -1,5 +1,6 @@
 #include "check/held.h"
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -56,6 +57,12 @@ class Held {
  private:
   static constexpr std::size_t kNoCall = SIZE_MAX;
   static constexpr std::size_t kThreads = 16;
+  static constexpr std::size_t kPages = 24;
+
+  struct Page {
+    calls::Page page{};
+    bool shared = false;
+  };
 
   struct Frame {
     FunctionRole role = FunctionRole::kDeclared;
@@ -140,7 +147,8 @@ class Held {
       thread.call_frame = thread.frames.size();
       begin_part(thread);
     }
-    thread.frames.push_back({role, ++thread.call.serial});
+    const bool apart = own || thread.frames.empty();
+    thread.frames.push_back({role, apart ? ++thread.call.serial : thread.frames.back().serial});
     thread.own += own ? 1 : 0;
     find_serial(thread);
   }
@@ -155,6 +163,21 @@ class Held {
     find_serial(thread);
   }
 
+  /// As that of runtime/hold_words.cc. Pages are of one variable up to all of them.
+  bool access_cell(Thread& thread, calls::Cell& cell, std::uint32_t variable, Word kinds) {
+    const Word pages = 1 + seed_ % kPages;
+    Page& page = pages_[variable % pages];
+    const Word bit = Word{1} << (variable / pages % 64);
+    if (!page.shared && rule_.access_page(thread.call, page.page, kinds, bit)) {
+      return rule_.access_again(thread.call, cell, kinds, 1);
+    }
+    page.shared = true;
+    if (rule_.is_own(thread.call, cell, kinds)) {
+      return rule_.access_own(thread.call, cell, kinds, 1);
+    }
+    rule_.come_behind_page(thread.call, page.page, kinds, bit);
+    return rule_.access(thread.call, cell, kinds, 1);
+  }
   void access(Thread& thread, std::size_t i, Word kinds) {
     if (thread.call_frame == kNoCall) {
       std::size_t at = thread.frames.size();
@@ -167,7 +190,7 @@ class Held {
     begin_part(thread);
     std::unique_ptr<calls::Cell>& cell = cells_[events_[i].target];
     if (cell == nullptr) cell = std::make_unique<calls::Cell>();
-    if (rule_.access(thread.call, *cell, kinds, 1)) {
+    if (access_cell(thread, *cell, events_[i].target, kinds)) {
       stays_[i] = false;
     } else {
       thread.accesses.push_back(i);
@@ -211,6 +234,7 @@ class Held {
   Word used_ = 0;
   calls::Calls<Clock> rule_{slots_.get(), &used_};
   std::unordered_map<std::uint32_t, std::unique_ptr<calls::Cell>> cells_;
+  std::array<Page, kPages> pages_;
 };
 
 }  // namespace

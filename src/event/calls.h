@@ -20,6 +20,11 @@
 // are still open and began before a time; if all have only read, any open call at any time, so that
 // readers need not write here.
 //
+// A page of 64 granules that one call after the other has accessed has one cell for all of them,
+// and which of them its thread has accessed (access_page()). When somebody comes while another's
+// is open, or ended after a call began that is, the page is *shared*: the cells of its granules are
+// used from there on, and what that of the page knows counts for each of them.
+//
 // A thread's *serial* numbers what it does: another one for each function activation, and behind
 // each synchronization. What it does again with the same serial, with nobody in between, need not
 // be told again; a small table of the thread's own knows what that is.
@@ -98,7 +103,14 @@ struct alignas(16) Cell {
   Word read_until;  // when the last call that has read it, and is in neither, ended; 0: none
   Word written_until;
   Word many_time;  // when b was last made many, or kForever
-  Word names;      // the caller's
+};
+
+/// What a page has in place of the cells of its granules: one for all of them, and which of them
+/// its last call has accessed, a bit for each; written by that call's thread alone.
+struct Page {
+  Cell cell;
+  Word read;
+  Word written;
 };
 
 [[nodiscard]] inline Word load(const Word& word) {
@@ -151,11 +163,35 @@ struct alignas(64) Slot {
     const Ended& one = ended[low % kKept];
     return {load(one.first) <= serial ? &one : nullptr, &ended[oldest % kKept]};
   }
-  /// When the call of a serial that is not open ended; or later, if that was long ago.
-  [[nodiscard]] Word end_of(Word serial) const {
+  /// When the call ended that was open at this time and is not any more; or later, if that was long
+  /// ago.
+  [[nodiscard]] Word end_after(Word time) const {
+    const Word all = load(count);
+    if (all == 0) return 0;
+    Word low = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
+    Word high = all - 1;
+    // Mostly it is the newest.
+    if (high > low && load(ended[(high - 1) % kKept].end) < time) low = high;
+    while (low < high) {
+      const Word middle = low + (high - low) / 2;
+      if (load(ended[middle % kKept].end) < time) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return load(ended[low % kKept].end);
+  }
+  /// When the call of a serial that is not open ended, and its last serial; or later ones, if that
+  /// was long ago.
+  struct End {
+    Word serial;
+    Word time;
+  };
+  [[nodiscard]] End end_of(Word serial) const {
     const Known one = known(serial);
-    if (one.at != nullptr) return load(one.at->end);
-    return one.oldest != nullptr ? load(one.oldest->end) : 0;
+    if (one.at != nullptr) return {load(one.at->last), load(one.at->end)};
+    return {serial, one.oldest != nullptr ? load(one.oldest->end) : 0};
   }
 };
 
@@ -188,6 +224,7 @@ struct Call {
   unsigned count;
   bool certain;  // it is kept in any case
   Source sources[kMostSources];
+  Slot::End over[kMaxSlots];  // by slot: calls up to this serial were over by that time
   Recent recent[1u << kRecentBits];
 
   void next_serial() { set_serial(++serial); }
@@ -228,8 +265,7 @@ class Calls {
     store(one.last_in, call.last_in);
     store(slot.count, slot.count + 1);
     store(slot.first, 0);
-    const Word out = load(slot.out);
-    call.certain |= out != 0 && call.last_in >= out;
+    call.certain |= is_certain(call);
     call.first = 0;
     call.last_end = now;
   }
@@ -244,10 +280,11 @@ class Calls {
     store(one.end, Clock::now());
     store(one.last_in, call.last_in);
     store(slot.count, slot.count + 1);
-    const Word out = load(slot.out);
-    call.certain |= out != 0 && call.last_in >= out;
+    call.certain |= is_certain(call);
     call.first = serial;
     call.begin = time;
+    // Others may have come behind what is the second one.
+    if (const Word out = load(slot.out); out != 0 && out < time) store(slot.out, time);
     call.last_end = Clock::now();
     store(slot.begin, time);
     store(slot.first, serial);
@@ -291,16 +328,86 @@ class Calls {
     return b == 0 || (kinds == kRead && (b & kWrite) == 0);
   }
   [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word kinds, Word bytes) {
+    if (access_again(call, cell, kinds, bytes)) return true;
+    // Nobody has been there since; but maybe before that, and it came behind them otherwise.
+    come_behind_ended(call, cell, kinds);
+    return false;
+  }
+  /// Whether it was made before with the same serial, if nobody has been there since.
+  [[nodiscard]] static bool access_again(Call& call, const Cell& cell, Word kinds, Word bytes) {
     const Word fresh = fresh_of(kinds, bytes);
     Recent& recent = call.recent_of(cell);
     const bool known = recent.cell == &cell && recent.what >> kSerialShift == call.now;
     if (known && (recent.what & fresh) == fresh) return true;
-    // Nobody has been there since; but maybe before that, and it came behind them otherwise.
-    come_behind_ended(call, cell, kinds);
     const Word now = known ? fresh_after(recent.what & 0x3ff, kinds, bytes) : fresh;
     recent = {&cell, (call.now << kSerialShift) | now};
     return false;
   }
+
+  /// Whether the call has accessed this granule of the page, which is not shared, so: access_page()
+  /// would say so.
+  [[nodiscard]] static bool is_own_page(const Call& call, const Page& page, Word kinds, Word bit) {
+    const Word a = load(page.cell.a);
+    return slot_of(a) == call.slot && serial_of(a) >= call.mark && (a & kinds) == kinds &&
+           ((kinds & kRead) == 0 || (load(page.read) & bit) != 0) &&
+           ((kinds & kWrite) == 0 || (load(page.written) & bit) != 0);
+  }
+  /// An access to a granule of a page that is not shared yet. Whether no open call of another slot
+  /// has been at the page: then access_again() is all that the granule needs; else it is shared.
+  [[nodiscard]] bool access_page(Call& call, Page& page, Word kinds, Word bit) {
+    Cell& cell = page.cell;
+    const Word read = (kinds & kRead) != 0 ? bit : 0;
+    const Word written = (kinds & kWrite) != 0 ? bit : 0;
+    for (;;) {
+      const Word a = load(cell.a);
+      const bool own = slot_of(a) == call.slot && a != 0;
+      const bool same = own && serial_of(a) >= call.first;
+      if (!same || serial_of(a) < call.mark || (a & kinds) != kinds) {
+        if (a != 0 && !own) {
+          // What others may yet come behind stays known by granule.
+          Word end = 0;
+          if (!is_over(call, a, end) || end > call.begin || end > oldest_begin()) return false;
+        } else if (!same) {
+          ended(cell, a & kKinds, call.last_end);
+        }
+        if (!swap(cell.a, a, entry_of(call.mark, call.slot) | (same ? a & kKinds : 0) | kinds)) {
+          continue;
+        }
+      }
+      store(page.read, (own ? load(page.read) : 0) | read);
+      store(page.written, (own ? load(page.written) : 0) | written);
+      return true;
+    }
+  }
+  /// Before an access to a granule of a page that is shared: it may come behind who had the page.
+  void come_behind_page(Call& call, Page& page, Word kinds, Word bit) {
+    const Word a = load(page.cell.a);
+    const Word slot = slot_of(a);
+    if (slot == call.slot) return;
+    if (((((kinds & kWrite) != 0 ? load(page.read) : 0) | load(page.written)) & bit) == 0) return;
+    if (Word end = 0; (a & kKinds) != 0 && is_over(call, a, end)) {
+      ended(page.cell, a & kKinds, end);
+      // What it did is known by when it ended.
+      (void)swap(page.cell.a, a, a & ~kKinds);
+    } else if ((a & kKinds) != 0) {
+      const Word now = Clock::now();
+      const Word first = load(slots_[slot].first);
+      meet(call, slot, first <= serial_of(a) ? first : 0, now);
+    }
+    come_behind_ended(call, page.cell, kinds);
+  }
+  /// Whether another call, which is open, may have been at the page when it was not shared.
+  [[nodiscard]] bool is_open_elsewhere(const Call& call, const Page& page) const {
+    const Word a = load(page.cell.a);
+    return (a & kKinds) != 0 && slot_of(a) != call.slot && slots_[slot_of(a)].is_open(serial_of(a));
+  }
+  static void forget(Cell& cell) {
+    store(cell.a, 0);
+    store(cell.b, 0);
+    store(cell.read_until, 0);
+    store(cell.written_until, 0);
+  }
+
   /// What is there is another variable from here on. Whether that has to be told because another
   /// call, which is open, may have accessed the one that was there.
   [[nodiscard]] bool renew(const Call& call, Cell& cell) {
@@ -314,10 +421,7 @@ class Calls {
       if (entry == 0 || slot_of(entry) == call.slot) continue;
       open |= slot_of(entry) == kMany || slots_[slot_of(entry)].is_open(serial_of(entry));
     }
-    store(cell.a, 0);
-    store(cell.b, 0);
-    store(cell.read_until, 0);
-    store(cell.written_until, 0);
+    forget(cell);
     return open;
   }
 
@@ -334,6 +438,18 @@ class Calls {
   }
 
  private:
+  /// When the first one of the calls began that are open.
+  [[nodiscard]] Word oldest_begin() const {
+    const Word used = load(*used_);
+    Word oldest = kForever;
+    for (Word slot = 0; slot < used; ++slot) {
+      if (load(slots_[slot].first) == 0) continue;
+      const Word begin = load(slots_[slot].begin);
+      if (begin < oldest) oldest = begin;
+    }
+    return oldest;
+  }
+
   void access_slowly(Call& call, Cell& cell, Word kinds) {
     const Word own = entry_of(call.mark, call.slot);
     for (;;) {
@@ -368,6 +484,22 @@ class Calls {
                      : "memory");
     return done;
   }
+  /// Whether the call of an entry of another slot is over, and when it ended or a little later.
+  /// What ended before this call began is known from then on, without a look at that slot.
+  [[nodiscard]] bool is_over(Call& call, Word entry, Word& end) const {
+    const Word serial = serial_of(entry);
+    Slot::End& over = call.over[slot_of(entry)];
+    if (serial <= over.serial) {
+      end = over.time;
+      return true;
+    }
+    const Slot& slot = slots_[slot_of(entry)];
+    if (slot.is_open(serial)) return false;
+    const Slot::End one = slot.end_of(serial);
+    if (one.time <= call.begin) over = one;
+    end = one.time;
+    return true;
+  }
   /// Of two at the same time the later one may be lost to one that is hardly earlier.
   static void later(Word& word, Word time) {
     if (load(word) < time) store(word, time);
@@ -383,6 +515,9 @@ class Calls {
     Word writers = 0;
     Word open[2];
     unsigned count = 0;
+    // Before anybody is found to be open: who begins another call meanwhile is not meant.
+    Word end = 0;
+    const Word now = b != 0 || !is_over(call, a, end) ? Clock::now() : 0;
     for (const Word entry : {a, b}) {
       if (entry == 0) continue;
       const Word slot = slot_of(entry);
@@ -395,17 +530,19 @@ class Calls {
         }
       } else if (slot == kMany) {
         const Word time = load(cell.many_time);
-        const Word until = time == kForever ? Clock::now() : time;
-        readers = still_open(readers_of(entry), time);
-        writers = still_open(writers_of(entry), time);
-        if (readers != readers_of(entry)) ended(cell, kRead, until);
-        if (writers != writers_of(entry)) ended(cell, kWrite, until);
-        if (conflicts) meet_many(call, (kinds & kWrite) != 0 ? readers | writers : writers, time);
-      } else if (slots_[slot].is_open(serial_of(entry))) {
-        if (conflicts) meet(call, slot);
-        open[count++] = entry;
+        readers = still_open(readers_of(entry), time, cell.read_until);
+        writers = still_open(writers_of(entry), time, cell.written_until);
+        if (conflicts) {
+          meet_many(call, (kinds & kWrite) != 0 ? readers | writers : writers, time, now);
+        }
+      } else if (is_over(call, entry, end)) {
+        ended(cell, entry & kKinds, end);
       } else {
-        ended(cell, entry & kKinds, slots_[slot].end_of(serial_of(entry)));
+        if (conflicts) {
+          const Word first = load(slots_[slot].first);
+          meet(call, slot, first <= serial_of(entry) ? first : 0, now);
+        }
+        open[count++] = entry;
       }
     }
     come_behind_ended(call, cell, kinds);
@@ -418,26 +555,36 @@ class Calls {
         if ((open[i] & kWrite) != 0) writers |= bit_of(slot_of(open[i]));
       }
       // Of what is written now and then, it pays to know who has read it.
-      const Word now = Clock::now();
       const bool only_read =
           writers == 0 && ((mine | kinds) & kWrite) == 0 && load(cell.written_until) + kWhile < now;
       if (only_read) readers = kAllSlots;
-      store(cell.many_time, only_read ? kForever : now);
+      // Not back, if others come at the same time: who is among many had begun by then.
+      if (only_read) {
+        store(cell.many_time, kForever);
+      } else if (const Word time = load(cell.many_time); time < now || time == kForever) {
+        store(cell.many_time, now);
+      }
       rest = many_of(readers, writers);
     }
     const Word own = entry_of(call.mark, call.slot) | (mine & kKinds) | kinds;
     return rest == b ? swap(cell.a, a, own) : swap(cell, a, b, own, rest);
   }
 
-  /// The open call of another slot has made an access that conflicts with one of this call.
-  void meet(Call& call, Word slot) {
-    const Word now = Clock::now();
-    const Word first = load(slots_[slot].first);
-    call.last_in = now;
+  /// It was left behind, and came behind someone after that. An `out` from before it began was
+  /// meant for the call before.
+  [[nodiscard]] bool is_certain(const Call& call) const {
+    const Word out = load(slots_[call.slot].out);
+    return out != 0 && out >= call.begin && call.last_in >= out;
+  }
+
+  /// A call of another slot has made an access that conflicts with one of this call, and was open
+  /// at that time. `first`: its serial if it still is, or 0.
+  void meet(Call& call, Word slot, Word first, Word time) {
+    call.last_in = Clock::now();
     store(intrusion_, (++call.intrusions << kSlotBits) | call.slot);
     if (first == 0) return;
     Word none = 0;
-    __atomic_compare_exchange_n(&slots_[slot].out, &none, now, false, __ATOMIC_ACQ_REL,
+    __atomic_compare_exchange_n(&slots_[slot].out, &none, time, false, __ATOMIC_ACQ_REL,
                                 __ATOMIC_RELAXED);
     for (unsigned i = 0; i < call.count; ++i) {
       if (call.sources[i].slot == slot && call.sources[i].first == first) return;
@@ -446,23 +593,29 @@ class Calls {
       call.certain = true;
       return;
     }
-    call.sources[call.count++] = {slot, first, now};
+    call.sources[call.count++] = {slot, first, time};
   }
-  void meet_many(Call& call, Word those, Word time) {
+  /// Of those slots of many, who had begun by `until`, and were open at `time`.
+  void meet_many(Call& call, Word those, Word until, Word time) {
     const Word used = load(*used_);
-    for (Word slot = 0; slot < used; ++slot) {
+    for (Word slot = 0; slot < used && those != 0; ++slot) {
       if (slot == call.slot || (those & bit_of(slot)) == 0) continue;
-      if (load(slots_[slot].first) == 0 || load(slots_[slot].begin) > time) continue;
-      meet(call, slot);
+      // In this order: who has begun another call meanwhile is not meant.
+      const Word first = load(slots_[slot].first);
+      meet(call, slot, load(slots_[slot].begin) <= until ? first : 0, time);
     }
   }
-  /// Those slots of many whose call is open and had begun by then.
-  [[nodiscard]] Word still_open(Word those, Word time) const {
+  /// Those slots of many whose call is open and had begun by then. `until`: of what is over.
+  [[nodiscard]] Word still_open(Word those, Word time, Word& until) const {
+    if (those == 0) return 0;
     const Word used = load(*used_);
     Word left = 0;
     for (Word slot = 0; slot < used; ++slot) {
-      if ((those & bit_of(slot)) == 0 || load(slots_[slot].first) == 0) continue;
-      if (load(slots_[slot].begin) <= time) left |= bit_of(slot);
+      if ((those & bit_of(slot)) == 0) continue;
+      const Slot& one = slots_[slot];
+      const bool open = load(one.first) != 0 && load(one.begin) <= time;
+      if (open) left |= bit_of(slot);
+      if (!open || time == kForever) later(until, one.end_after(time));
     }
     return left;
   }

@@ -230,14 +230,23 @@ void hold_drop_handlers() {
 
 namespace {
 
-/// Requires enter().
-void finish(Holder& self) {
+/// Requires enter(). `all`: also about what waits.
+void finish(Holder& self, bool all) {
   (void)settle_words(self);
   if (!holding()) return;
   self.stays |= self.declared != 0 || self.held != 0;
   end_part(self);
-  decide(self, true);
-  self.fill = 0;
+  decide(self, all);
+  if (self.parts == 0) self.fill = 0;
+}
+
+/// A call that others wait for may have lost its core in the middle: threads that end give it some
+/// time, all of them together a twentieth of a second.
+std::atomic<std::int32_t> pauses{0};
+constexpr std::int32_t kMostPauses = 500;
+void pause_briefly() {
+  const timespec pause{0, 100'000};
+  sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
 }
 
 /// In place of another thread, which does not write while this one is the last settler.
@@ -247,8 +256,7 @@ void finish_for(Holder& other) {
   constexpr int kTries = 100;
   for (int i = 0; __atomic_load_n(&its.busy, __ATOMIC_ACQUIRE) != 0; ++i) {
     if (i == kTries) return;
-    const timespec pause{0, 100'000};
-    sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
+    pause_briefly();
   }
   const Thread own = tls;
   const ThreadWindow window = __syndrome_thread;
@@ -257,7 +265,7 @@ void finish_for(Holder& other) {
   __syndrome_thread.cursor = __atomic_load_n(&other.its_window->cursor, __ATOMIC_RELAXED);
   Holder* self = nullptr;
   if (enter(self)) {
-    finish(*self);
+    finish(*self, true);
     leave();
   }
   its.exact = tls.exact;
@@ -275,9 +283,16 @@ __attribute__((destructor)) void at_exit() {
 
 void finish_holding() {
   Holder* self = nullptr;
-  if (!enter(self)) return;
-  finish(*self);
-  leave();
+  // Who ends the process is the last to write.
+  bool all = last_settler.load(std::memory_order_relaxed) != 0;
+  while (enter(self)) {
+    finish(*self, all);
+    const bool waits = holding() && self->parts != 0;
+    leave();
+    if (!waits) return;
+    all = pauses.fetch_add(1, std::memory_order_relaxed) >= kMostPauses;
+    if (!all) pause_briefly();
+  }
 }
 
 void finish_holding_for_all() {
@@ -289,8 +304,7 @@ void finish_holding_for_all() {
   for (std::uint32_t i = 0; i < count; ++i) others += holder_of(i) != nullptr ? 1 : 0;
   if (others > 1) {
     // Time for stores to be seen: who has not seen ours by then is seen to be busy.
-    const timespec pause{0, 100'000};
-    sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
+    pause_briefly();
     for (std::uint32_t i = 0; i < count; ++i) {
       Holder* const other = holder_of(i);
       if (other != nullptr && other != tls.holder) finish_for(*other);

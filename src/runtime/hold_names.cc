@@ -86,7 +86,7 @@ void tell_name(Holder& self, const Found& found, Word call, Word address, Word b
 
 void note_name(Holder& self, HoldChunk& chunk, Word granule, Word address, Word bytes,
                std::uint32_t site, bool container) {
-  Word& names = chunk.cells[(granule >> 3) % kHoldChunkCells].names;
+  Word& names = chunk.names[(granule >> 3) % kHoldChunkCells];
   const Word old = __atomic_load_n(&names, __ATOMIC_RELAXED);
   constexpr Word kLower = 0xffffffff;
   const Word from = address > granule ? address - granule : 0;
@@ -114,7 +114,7 @@ void tell_names(Holder& self, Word address, Word bytes, std::uint32_t site) {
   for (Word granule = address & ~Word{7}; granule < address + bytes; granule += 8) {
     HoldChunk* const chunk = hold_chunk_at(granule & wire::kAddressMask);
     if (chunk == nullptr) return;
-    const Word names = calls::load(chunk->cells[(granule >> 3) % kHoldChunkCells].names);
+    const Word names = calls::load(chunk->names[(granule >> 3) % kHoldChunkCells]);
     if (names == 0) continue;
     const bool container = (names & HoldName::kContainer) != 0;
     Word& told = self.named[(granule >> 3) % Holder::kNamed];

@@ -22,11 +22,16 @@ namespace {
       at = (at | ((Word{1} << kHoldChunkBits) - 1)) + 1;
       continue;
     }
-    const Word page_end = (at | 4095) + 1;
     if (__atomic_load_n(&chunk->used[(at >> 12) % kHoldChunkPages], __ATOMIC_RELAXED) == 0) {
-      at = page_end;
+      at = (at | 4095) + 1;
       continue;
     }
+    const std::size_t number = (at >> kHoldPageBits) % kHoldChunkSmall;
+    calls::Page& page = chunk->pages[number];
+    const Word page_end = (at | (kHoldPageBytes - 1)) + 1;
+    const bool shared = __atomic_load_n(&chunk->shared[number], __ATOMIC_RELAXED) != 0;
+    const bool whole = at % kHoldPageBytes == 0 && page_end <= end;
+    told |= hold_calls.is_open_elsewhere(self.call, page);
     for (; at < end && at < page_end; at += 8) {
       const std::size_t index = (at >> 3) % kHoldChunkCells;
       std::uint8_t& is_told = chunk->told[index];
@@ -34,9 +39,12 @@ namespace {
         told = true;
         __atomic_store_n(&is_told, 0, __ATOMIC_RELAXED);
       }
-      told |= hold_calls.renew(self.call, chunk->cells[index]);
-      calls::Cell& cell = chunk->cells[index];
-      if (calls::load(cell.names) != 0) calls::store(cell.names, 0);
+      if (shared) told |= hold_calls.renew(self.call, chunk->cells[index]);
+      if (calls::load(chunk->names[index]) != 0) calls::store(chunk->names[index], 0);
+    }
+    if (whole) {
+      HoldCalls::forget(page.cell);
+      __atomic_store_n(&chunk->shared[number], 0, __ATOMIC_RELAXED);
     }
   }
   return told;

@@ -54,7 +54,8 @@ void push(Holder& self, Word word, bool leaf) {
   frame.word = wire::control(wire::Control::kEnter, wire::payload_of(word), wire::top_of(word));
   frame.mark = 0;
   frame.number = ++self.entered;
-  frame.serial = ++self.call.serial;
+  // What the library does, it does for who called it.
+  frame.serial = own || self.depth == 0 ? ++self.call.serial : self.frames[self.depth - 1].serial;
   frame.leaf = false;
   if (frame.what.role >= HoldRole::kMember) {
     if (self.call_frame == Holder::kNoCall) {
@@ -122,14 +123,35 @@ struct Named {
   bool container = false;
 };
 
-[[nodiscard]] bool access_cell(Holder& self, HoldChunk& chunk, Word address, Word kinds,
-                               Word bytes) {
+[[nodiscard, gnu::noinline]] bool access_cell_slowly(Holder& self, HoldChunk& chunk, Word address,
+                                                     Word kinds, Word bytes) {
+  const std::size_t number = (address >> kHoldPageBits) % kHoldChunkSmall;
   calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
-  if (calls::load(cell.a) == 0) {
-    std::uint8_t& used = chunk.used[(address >> 12) % kHoldChunkPages];
-    if (__atomic_load_n(&used, __ATOMIC_RELAXED) == 0) __atomic_store_n(&used, 1, __ATOMIC_RELAXED);
+  calls::Page& page = chunk.pages[number];
+  if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) == 0) {
+    if (calls::load(page.cell.a) == 0) {
+      __atomic_store_n(&chunk.used[(address >> 12) % kHoldChunkPages], 1, __ATOMIC_RELAXED);
+    }
+    if (hold_calls.access_page(self.call, page, kinds, hold_bit(address))) {
+      return HoldCalls::access_again(self.call, cell, kinds, bytes);
+    }
+    __atomic_store_n(&chunk.shared[number], 1, __ATOMIC_RELEASE);
   }
+  hold_calls.come_behind_page(self.call, page, kinds, hold_bit(address));
   return hold_calls.access(self.call, cell, kinds, bytes);
+}
+[[nodiscard, gnu::always_inline]] inline bool access_cell(Holder& self, HoldChunk& chunk,
+                                                          Word address, Word kinds, Word bytes) {
+  calls::Cell& cell = chunk.cells[(address >> 3) % kHoldChunkCells];
+  const std::size_t number = (address >> kHoldPageBits) % kHoldChunkSmall;
+  if (__atomic_load_n(&chunk.shared[number], __ATOMIC_ACQUIRE) == 0) {
+    if (HoldCalls::is_own_page(self.call, chunk.pages[number], kinds, hold_bit(address))) {
+      return HoldCalls::access_again(self.call, cell, kinds, bytes);
+    }
+  } else if (HoldCalls::is_own(self.call, cell, kinds)) {
+    return HoldCalls::access_own(self.call, cell, kinds, bytes);
+  }
+  return access_cell_slowly(self, chunk, address, kinds, bytes);
 }
 
 /// Whether all of it has been accessed before (calls::Calls::again).
@@ -197,7 +219,6 @@ void take_access(Holder& self, Word word) {
       bool again = access_bytes(self, address, site->bytes, kinds,
                                 {what.base != 0 ? what.base + number - 1 : 0, container});
       if (container) access_near(self, address, kinds);
-      again &= !self.frames[self.depth - 1].leaf;
       if (!again) {
         make_room(self);
         if (wide != 0) put(self, wire::control(wire::Control::kWide, 0, wide >> 16));
@@ -255,9 +276,9 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
   if (wire::is_control(*word) || self.depth == 0 || self.call.first == 0) return word;
   if ((self.lost_depth | self.wide | self.leaf) != 0) return word;
   if (self.call_frame == Holder::kNoCall) return word;
-  if (self.depth == self.call_frame + 1 && self.rounds != 0) return word;
+  const bool comes = self.depth == self.call_frame + 1 && self.rounds != 0;
   if (self.fill > Holder::kWords - Holder::kSpare) return word;
-  const HoldFunction& what = self.frames[self.depth - 1].what;
+  const HoldFunction what = self.frames[self.depth - 1].what;
   constexpr Word kNoChunk = ~Word{0};
   // The kinds of each unit::SiteKind, two bits for each.
   constexpr Word kKinds = calls::kRead | (calls::kWrite << 2) |
@@ -279,8 +300,6 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
       chunk = __atomic_load_n(&hold_chunks[index], __ATOMIC_ACQUIRE);
       if (chunk == nullptr) break;
     }
-    calls::Cell& cell = chunk->cells[(address >> 3) % kHoldChunkCells];
-    if (!HoldCalls::is_own(self.call, cell, kinds)) break;
     if ((site.flags & kHoldContainer) != 0) {
       constexpr Word kHalf = Word{1} << (kNearBits - 1);
       if ((address + kHalf) >> kHoldChunkBits != index ||
@@ -292,13 +311,14 @@ const Word* take_own(Holder& self, const Word* word, const Word* end) {
         HoldCalls::come_behind_ended(self.call, near_cell(*chunk, address, i), kinds);
       }
     }
-    const Word names = calls::load(cell.names);
+    if (comes) come_to(self, number + 1);
+    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
+    if (access_cell(self, *chunk, address, kinds, bytes)) continue;
+    const Word names = calls::load(chunk->names[(address >> 3) % kHoldChunkCells]);
     if ((names & 0xffffffff) == 0 || (names >> 32) == 0) {
       note_name(self, *chunk, address & ~Word{7}, address, site.bytes,
                 what.base != 0 ? what.base + number : 0, (site.flags & kHoldContainer) != 0);
     }
-    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (HoldCalls::access_own(self.call, cell, kinds, bytes)) continue;
     self.words[fill++] = *word;
   }
   if (fill != self.fill) self.released = false;
@@ -379,11 +399,12 @@ void hold_run(const SyndromeRun& run, const void* const* first, std::uint64_t ro
       const Word at = address & wire::kAddressMask;
       HoldChunk* const chunk = hold_chunk_at(at);
       if (chunk != nullptr && site.bytes == 8 && (at & 7) == 0) {
-        calls::Cell& cell = chunk->cells[(at >> 3) % kHoldChunkCells];
-        if (calls::load(cell.names) != 0 && HoldCalls::is_own(self->call, cell, kinds)) {
-          again &= HoldCalls::access_own(self->call, cell, kinds, 0xff);
-          continue;
+        const bool known = access_cell(*self, *chunk, at, kinds, 0xff);
+        again &= known;
+        if (!known && calls::load(chunk->names[(at >> 3) % kHoldChunkCells]) == 0) {
+          note_name(*self, *chunk, at, at, 8, named.site, named.container);
         }
+        continue;
       }
       again &= access_bytes(*self, at, site.bytes, kinds, named);
     }

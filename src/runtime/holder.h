@@ -58,12 +58,18 @@ inline constexpr std::uint8_t kHoldContainer = 0x80;
 inline constexpr unsigned kHoldChunkBits = 24;
 inline constexpr std::size_t kHoldChunkCells = std::size_t{1} << (kHoldChunkBits - 3);
 inline constexpr std::size_t kHoldChunkPages = std::size_t{1} << (kHoldChunkBits - 12);
+inline constexpr unsigned kHoldPageBits = 9;  // 64 granules
+inline constexpr Word kHoldPageBytes = Word{1} << kHoldPageBits;
+inline constexpr std::size_t kHoldChunkSmall = std::size_t{1} << (kHoldChunkBits - kHoldPageBits);
+[[nodiscard]] constexpr Word hold_bit(Word address) {
+  return Word{1} << ((address >> 3) % 64);
+}
 inline constexpr unsigned kNearBits = 8;
 inline constexpr std::size_t kHoldChunkNear = std::size_t{1} << (kHoldChunkBits - kNearBits);
 /// What belongs together is decided by the names of variables, and those come from the sites of
 /// their first accesses, which may be in calls that are left out. So the names of a granule
-/// (Cell::names) say which site was the first at its lower and at its upper four bytes: site:27
-/// from:2 container:1 in each half of the word, 0: none. Of a container of the library
+/// (HoldChunk::names) say which site was the first at its lower and at its upper four bytes:
+/// site:27 from:2 container:1 in each half of the word, 0: none. Of a container of the library
 /// (kHoldContainer), the upper half is the call by which the program came to it, which tells whose
 /// member it is.
 struct HoldName {
@@ -77,6 +83,10 @@ struct HoldChunk {
   /// For containers, which are one location each: of 256 bytes from each multiple of 256, and of
   /// 128 and 256. Two bytes of one container are together in one of them at least.
   calls::Cell near[2][kHoldChunkNear];
+  /// Of pages that are not shared (event/calls.h), in place of their cells; and whether they are.
+  calls::Page pages[kHoldChunkSmall];
+  std::uint8_t shared[kHoldChunkSmall];
+  Word names[kHoldChunkCells];
   std::uint8_t told[kHoldChunkCells];  // whether the granule is in the ring
   std::uint8_t used[kHoldChunkPages];  // whether a cell of the page has been
 };
@@ -239,8 +249,8 @@ void pop(Holder& self);
 /// The function that runs, or the one that the library works for, accesses something.
 void accessed(Holder& self);
 void take(Holder& self, Word word);
-/// What most words are: accesses of the function that runs, in a call, to what the call has
-/// accessed before. The first word that is another one.
+/// What most words are: accesses of the function that runs, in a call, to one granule. The first
+/// word that is another one.
 [[nodiscard]] const Word* take_own(Holder& self, const Word* word, const Word* end);
 
 // hold_sync.cc

@@ -66,11 +66,9 @@ class CaptureShared {
   }
   /// Whether a granule of these bytes has conflicts.
   [[nodiscard]] bool has_conflicts(std::uint64_t address, std::uint64_t bytes) const {
-    const std::uint64_t last = (address + bytes - 1) >> 3;
-    for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
-      if (has_conflicts(granule << 3)) return true;
-    }
-    return false;
+    if (full_.load(std::memory_order_relaxed)) return true;
+    return states_.any(address >> 3, (address + bytes - 1) >> 3,
+                       [](std::uint32_t state) { return conflicts(state); });
   }
 
  private:
@@ -89,7 +87,10 @@ class CaptureShared {
   [[nodiscard]] bool has(std::uint64_t address, unsigned which) const {
     if (full_.load(std::memory_order_relaxed)) return true;
     const std::uint32_t* const state = states_.find(address >> 3);
-    return state != nullptr && ((*state >> which) & 0xffff) == (kSeveral | kWritten);
+    return state != nullptr && conflicts(*state >> which);
+  }
+  [[nodiscard]] static bool conflicts(std::uint32_t state) {
+    return (state & 0xffff) == (kSeveral | kWritten);
   }
 
   GranuleTable<std::uint32_t> states_;

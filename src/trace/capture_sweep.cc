@@ -57,9 +57,11 @@ class Accessed {
     node = *at;
     return true;
   }
-  [[nodiscard]] Node* known(std::uint64_t key) {
-    const std::uint32_t* const at = table_.find(key);
-    return at == nullptr || *at == 0 ? nullptr : &nodes_[*at];
+  void forget_names(std::uint64_t first, std::uint64_t last) {
+    table_.any(first, last, [this](std::uint32_t number) {
+      if (number != 0) nodes_[number].named = 0;
+      return false;
+    });
   }
   [[nodiscard]] Node& node(std::uint32_t number) { return nodes_[number]; }
 
@@ -350,10 +352,7 @@ class Sweep {
 
   /// They are other variables from here on. Who has accessed them counts as before: that is safe.
   void renew(std::uint64_t address, std::uint64_t bytes) {
-    const std::uint64_t last = (address + bytes - 1) >> 3;
-    for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
-      if (Accessed::Node* const node = granules_.known(granule)) node->named = 0;
-    }
+    granules_.forget_names(address >> 3, (address + bytes - 1) >> 3);
   }
 
   const CaptureShared* shared_;

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,22 @@ class GranuleTable {
     if (top_ == nullptr || granule >= kGranules) return nullptr;
     T* const chunk = std::atomic_ref(top_[granule >> kChunkBits]).load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : chunk + granule % kInChunk;
+  }
+  /// Whether one of these granules' values is such that is(value); those that are not there are not
+  /// asked about. A thread's stack that is freed is a million granules.
+  template <class Is>
+  bool any(std::uint64_t first, std::uint64_t last, const Is& is) const {
+    for (std::uint64_t granule = first; granule <= last;) {
+      const std::uint64_t end = std::min(last, granule | (kInChunk - 1));
+      if (T* const from = find(granule)) {
+        T* const to = from + (end - granule);
+        for (T* value = from; value <= to; ++value) {
+          if (is(*value)) return true;
+        }
+      }
+      granule = end + 1;
+    }
+    return false;
   }
   /// Null: there is no room.
   [[nodiscard]] T* make(std::uint64_t granule) {
