@@ -373,6 +373,8 @@ class Update {
   void tell_bytes(const Access& access) {
     me_.after_unknown = true;
     host_.forget(access.granule);
+    // Nothing says what came before it but the time: who has the cell's lock.
+    host_.stamp();
     if (access.atomic && (access.bytes & (access.bytes - 1)) == 0) return;
     each_run(access.bytes, [&](unsigned from, unsigned count) {
       for (unsigned i = 0; i < count; ++i) host_.now(access, from + i, 1);

@@ -208,6 +208,7 @@ class Following {
     }
   }
   void intrude_all() { filter_.intrude_all(); }
+  static void stamp() {}
   void forget(std::uint64_t granule) {
     if (!installing_) filter_.forget(id_, granule);
   }

@@ -55,6 +55,8 @@ struct Host {
     filter_forget(self, granule, 8);
     ++self.renewals;  // and what loops did there
   }
+  /// What is told next happens now.
+  static void stamp() { append(wire::time(read_counter())); }
   [[nodiscard]] static Word past(std::uint32_t slot) { return past_of(slot); }
   [[nodiscard]] static Word begin_of(std::uint32_t slot) { return rt::begin_of(slot); }
 

@@ -27,6 +27,7 @@ struct Installing : Host {
   static void now(const Access& /*access*/, unsigned /*from*/, unsigned /*count*/) {}
   static void intrude(Entry /*entry*/) {}
   static void forget(Word /*granule*/) {}
+  static void stamp() {}
 };
 
 /// Calls visit(item) for each single access of an item.

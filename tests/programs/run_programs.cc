@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include <cstdio>
 #include <cstdlib>
@@ -182,8 +183,16 @@ class Run {
       fail("`syndrome run` left no report");
       return json::array();
     }
-    json parsed = json::parse(text);
-    return parsed.is_array() ? parsed : json::array({parsed});
+    json parsed = json::parse(text, nullptr, false);
+    if (!parsed.is_array()) parsed = json::array({parsed});
+    const auto is_report = [](const json& report) {
+      return report.is_object() && report.contains("checks") && !report["checks"].empty();
+    };
+    if (!std::ranges::all_of(parsed, is_report)) {
+      fail(fmt::format("`syndrome run --check {}` left a report that is none: {}", checks, text));
+      return json::array();
+    }
+    return parsed;
   }
 
   void check(const std::string& file, Seen& seen) {
