@@ -49,8 +49,8 @@ TEST_F(HeldMany, CallsThatEndedAreComeBehindByWhoBeganBeforeThat) {
   begin(4);
   access(4, kWrite);
   end(4);
-  for (const Word slot : {0, 1, 2}) begin(slot);
-  for (const Word slot : {0, 1, 2}) access(slot, kRead);
+  for (const Word slot : {Word{0}, Word{1}, Word{2}}) begin(slot);
+  for (const Word slot : {Word{0}, Word{1}, Word{2}}) access(slot, kRead);
   end(2);
   begin(3);
   end(0);
@@ -65,8 +65,8 @@ TEST_F(HeldMany, TheNextCallOfASlotHasNotBeenThere) {
   begin(4);
   access(4, kWrite);
   end(4);
-  for (const Word slot : {0, 1, 2, 4}) begin(slot);
-  for (const Word slot : {0, 1, 2}) access(slot, kRead);
+  for (const Word slot : {Word{0}, Word{1}, Word{2}, Word{4}}) begin(slot);
+  for (const Word slot : {Word{0}, Word{1}, Word{2}}) access(slot, kRead);
   Clock::meanwhile = [this] {
     end(0);
     begin(0);

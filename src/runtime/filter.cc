@@ -14,7 +14,8 @@ namespace syndrome::rt {
 namespace {
 
 std::atomic<std::uint32_t> blocks_lock{0};
-long blocks_read = 0;  // bytes of the answer; under blocks_lock
+std::atomic<wire::Word> grown{0};  // what filters have beyond what they begin with
+long blocks_read = 0;              // bytes of the answer; under blocks_lock
 
 void ring_doorbell(SessionHeader& session) {
   session.doorbell.fetch_add(1, std::memory_order_seq_cst);
@@ -68,7 +69,6 @@ bool read_answer() {
 void filter_grow(Follower& self) {
   // Of all threads together: beyond that they do with what they have.
   constexpr wire::Word kMost = wire::Word{128} << 20;
-  static std::atomic<wire::Word> grown{0};
   const wire::Word more = 3 * self.filter.bytes();
   if (grown.fetch_add(more, std::memory_order_relaxed) + more <= kMost) return self.filter.grow();
   grown.fetch_sub(more, std::memory_order_relaxed);
@@ -85,6 +85,7 @@ void make_filter() {
   if (!make_followers()) return;
   process.follows = true;
   blocks_read = 0;
+  grown.store(0, std::memory_order_relaxed);
   blocks_lock.store(0, std::memory_order_relaxed);
 }
 

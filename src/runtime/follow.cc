@@ -143,8 +143,18 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   }
 }
 
-[[nodiscard]] bool is_enter(Word word) {
-  return wire::is_control(word) && wire::kind_of(word) == wire::Control::kEnter;
+/// Of words that were written up to `end`, what an interrupted probe may still take back or go on
+/// with stays: the enter of a function that is about to end (instrument/abi.h, kExitProbe), and
+/// words that speak of the next one. What is settled ends with a pad.
+[[nodiscard]] Word* before_open_words(Word* end) {
+  const auto is_open = [](Word word) {
+    if (!wire::is_control(word)) return false;
+    const wire::Control kind = wire::kind_of(word);
+    return kind == wire::Control::kEnter || kind == wire::Control::kLeaf ||
+           kind == wire::Control::kWide;
+  };
+  while (is_open(end[-1])) --end;
+  return end;
 }
 
 /// Functions that are no blocks, as long as nobody has been told of them. The first word that is
@@ -339,14 +349,20 @@ void settle() {
   --tls.busy;
 }
 
-/// All but the last word, when a function may be about to take it back (instrument/abi.h,
-/// kExitProbe).
+/// For a thread that may be in the middle of a probe.
 void settle_interrupted() {
   Word*& cursor = __syndrome_thread.cursor;
   Word* const end = cursor;
-  if (is_enter(end[-1])) --cursor;
+  cursor = before_open_words(end);
   settle();
   cursor = end;
+}
+
+bool is_on_line() {
+  const Follower& self = *tls.follower;
+  const Word* const line = self.lines[self.handlers].words;
+  const Word* const cursor = __syndrome_thread.cursor;
+  return tls.busy == 0 && cursor > line && cursor <= line + wire::kLineWords;
 }
 
 void settle_line() {
@@ -576,7 +592,7 @@ void leave_handler(wire::Word* cursor) {
   self->again = false;
   // What was there has been settled, but for a word that may be taken back.
   __syndrome_thread.cursor = cursor;
-  self->done = is_enter(cursor[-1]) ? cursor - 1 : cursor;
+  self->done = before_open_words(cursor);
 }
 
 void drop_handlers() {

@@ -42,6 +42,8 @@ void stop_following();
 void settle();
 /// The same, at the end of the line.
 void settle_line();
+/// Whether the thread's words go where settle() reads them, and it is not at that just now.
+[[nodiscard]] bool is_on_line();
 /// The same, before an atomic.
 void settle_atomic();
 /// Behind settle_atomic(): whether the thread has done nothing since loaded() but enter and leave

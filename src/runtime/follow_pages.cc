@@ -276,7 +276,7 @@ void flush(Follower& self) {
 /// More could be kept when more than atomicity is checked, too; but a log that is looked through
 /// for each page that is opened should be short.
 [[nodiscard]] Word most_items() {
-  return only_long ? Log::kItems / 8 : Log::kItems;
+  return only_long ? Log::kItems / 32 : Log::kItems;
 }
 
 /// What is over goes, from the oldest on.

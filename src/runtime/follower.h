@@ -166,8 +166,8 @@ struct Log {
     __atomic_store_n(&base, end, __ATOMIC_RELEASE);
     position = 0;
   }
-  /// The last one was not for here.
-  void take_back() { __atomic_store_n(&end, end - 1, __ATOMIC_RELEASE); }
+  /// The last one was not for here: it stays, of no bytes, since somebody may have counted it.
+  void take_back() { __atomic_store_n(&item(end - 1).what, 0, __ATOMIC_RELEASE); }
 };
 
 /// What a loop accessed at one site, in the block that is open.

@@ -132,6 +132,12 @@ using syndrome::rt::tls;
 // 0: done. 1: syndrome_full_deep() must go on.
 int syndrome_full_quick() {
   using namespace syndrome::rt;
+  // A handler that came while the thread was at it, or one too many, has a line of its own that
+  // nobody reads.
+  if ((following() && !is_on_line()) || (holding() && tls.busy != 0)) {
+    point_at_scratch();
+    return 0;
+  }
   if (following()) {
     settle_line();
     return 0;

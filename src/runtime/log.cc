@@ -347,10 +347,11 @@ void signal_leave(const SignalFrame& frame) {
   __syndrome_thread.inside = frame.window.inside;
 }
 
-void leave_handlers() {
+namespace {
+
+void go_on_behind_handlers() {
   tls.handlers = 0;
   __syndrome_thread.inside = 0;
-  tls.busy = 0;
   tls.held = 0;
   if (tls.handlers_held != 0 && tls.handlers_held != ~0u) unlock_shard(tls.handlers_held - 1);
   if (following()) drop_handlers();
@@ -371,6 +372,15 @@ void leave_handlers() {
     line[0] = wire::time(read_counter());
     cursor() = line + 1;
   }
+}
+
+}  // namespace
+
+void leave_handlers() {
+  // The next handler may come at any time, and leaves alone what is not in order yet.
+  tls.busy = 1;
+  go_on_behind_handlers();
+  tls.busy = 0;
 }
 
 void fork_prepare() {

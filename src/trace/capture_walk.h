@@ -62,6 +62,7 @@ struct OpenFrame {
   std::uint32_t first = 0;  // the sites of the function, for a block of the one around it
   std::uint32_t count = 0;
   bool block = false;
+  bool leaf = false;            // it ends after its next access; a signal handler may come before
   std::uint8_t block_kind = 0;  // wire::Block
 };
 
@@ -115,6 +116,7 @@ class ThreadWalk {
     }
     search_steps_ += 16;
     OpenFrame& frame = open_.emplace_back(pushed);
+    leaf_ = frame.leaf;
     if (!frame.block && frame.function != CaptureMeta::kNone) {
       first_ = frame.first = meta_->functions[frame.function].first;
       count_ = frame.count = meta_->functions[frame.function].count;
@@ -138,6 +140,7 @@ class ThreadWalk {
   void find_function() {
     first_ = open_.empty() ? 0 : open_.back().first;
     count_ = open_.empty() ? 0 : open_.back().count;
+    leaf_ = !open_.empty() && open_.back().leaf;
   }
   /// Whether a search for the frame that ends may look further down. One that finds it pays for
   /// itself, because what is above is over; those that find nothing have 16 steps for each enter.
@@ -166,7 +169,7 @@ class ThreadWalk {
   std::uint32_t first_ = 0;  // sites of the innermost function
   std::uint32_t count_ = 0;
   std::uint32_t wide_ = 0;  // upper bits of the next site
-  bool leaf_ = false;       // the innermost function ends after the next access
+  bool leaf_ = false;       // of the innermost function: OpenFrame::leaf
   std::uint64_t odd_ = 0;
   std::uint64_t search_steps_ = std::uint64_t{1} << 20;
   Known known_[256];
@@ -277,10 +280,7 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
       } else {
         ++odd_;
       }
-      if (leaf_) {
-        leaf_ = false;
-        if (!open_.empty()) pop_to(open_.size() - 1, visitor);
-      }
+      if (leaf_) pop_to(open_.size() - 1, visitor);
       continue;
     }
     switch (wire::kind_of(word)) {
@@ -292,9 +292,8 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
         frame.function = function_at(wire::payload_of(word));
         frame.call = site_index(wire::top_of(word));
         if (frame.function == CaptureMeta::kNone) ++odd_;
-        const std::size_t depth = open_.size();
+        frame.leaf = wire::kind_of(word) == Control::kLeaf;
         push(frame, visitor);
-        leaf_ = wire::kind_of(word) == Control::kLeaf && open_.size() > depth;
         break;
       }
       case Control::kExit:
