@@ -1,7 +1,6 @@
 #include "runtime/follow.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include "runtime/filter.h"
 #include "runtime/follow_cells.h"
@@ -9,6 +8,7 @@
 #include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
 #include "runtime/hold.h"
+#include "runtime/in_place_of.h"
 #include "runtime/sys.h"
 
 namespace syndrome::rt {
@@ -41,13 +41,14 @@ void begin_block(Follower& self, std::uint32_t flags) {
     set_begin(self);
   }
 }
-void push(Follower& self, const unit::Function* function, std::uint32_t call) {
+void push(Follower& self, const unit::Function* function, std::uint32_t call, std::uint32_t leaf) {
+  self.leaf = leaf;
   if (self.depth == Follower::kMaxDepth || self.lost_depth != 0) {
     ++self.lost_depth;
     return;
   }
   const std::uint32_t flags = function->flags & (unit::kLiveBlock | unit::kLiveAtomic);
-  self.frames[self.depth++] = {function, 0, call, flags};
+  self.frames[self.depth++] = {function, 0, call, flags | leaf};
   if ((flags & unit::kLiveBlock) != 0) begin_block(self, flags);
 }
 
@@ -61,9 +62,13 @@ void tell_exit(Follower& self, const Frame& frame) {
     set_begin(self);
   }
 }
+void find_leaf(Follower& self) {
+  self.leaf = self.depth == 0 ? 0 : self.frames[self.depth - 1].flags & Frame::kEndsBehindAccess;
+}
 void pop(Follower& self) {
   const Frame& frame = self.frames[--self.depth];
   if (self.told_depth > self.depth) tell_exit(self, frame);
+  find_leaf(self);
 }
 
 /// As trace/capture_walk.h: what is above it has ended with it.
@@ -122,8 +127,8 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     }
   }
   if (self.leaf != 0) {
-    self.leaf = 0;
     if (self.lost_depth != 0) {
+      self.leaf = 0;
       --self.lost_depth;
     } else if (self.depth != 0) {
       pop(self);
@@ -135,8 +140,10 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
   if (!wire::is_control(word)) return take_access(self, word);
   const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
   switch (wire::kind_of(word)) {
-    case wire::Control::kLeaf: self.leaf = 1; [[fallthrough]];
-    case wire::Control::kEnter: push(self, function, wire::top_of(word)); break;
+    case wire::Control::kLeaf:
+      push(self, function, wire::top_of(word), Frame::kEndsBehindAccess);
+      break;
+    case wire::Control::kEnter: push(self, function, wire::top_of(word), 0); break;
     case wire::Control::kExit: exit_function(self, function); break;
     case wire::Control::kWide: self.wide = wire::top_of(word) << 16; break;
     default: break;
@@ -145,13 +152,12 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
 
 /// Of words that were written up to `end`, what an interrupted probe may still take back or go on
 /// with stays: the enter of a function that is about to end (instrument/abi.h, kExitProbe), and
-/// words that speak of the next one. What is settled ends with a pad.
+/// a word that speaks of the next one. What is settled ends with a pad.
 [[nodiscard]] Word* before_open_words(Word* end) {
   const auto is_open = [](Word word) {
     if (!wire::is_control(word)) return false;
     const wire::Control kind = wire::kind_of(word);
-    return kind == wire::Control::kEnter || kind == wire::Control::kLeaf ||
-           kind == wire::Control::kWide;
+    return kind == wire::Control::kEnter || kind == wire::Control::kWide;
   };
   while (is_open(end[-1])) --end;
   return end;
@@ -182,6 +188,7 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
     }
   }
   self.depth = depth;
+  find_leaf(self);
   return word;
 }
 
@@ -405,29 +412,6 @@ void loaded() {
 
 namespace {
 
-/// In place of another thread, which does not write while this one is the last settler.
-void settle_for(Follower& other) {
-  Thread& its = *other.its_thread;
-  // It may be at it just now; or be stopped in the middle of it, for good.
-  constexpr int kTries = 100;
-  for (int i = 0; __atomic_load_n(&its.busy, __ATOMIC_ACQUIRE) != 0; ++i) {
-    if (i == kTries) return;
-    const timespec pause{0, 100'000};
-    sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
-  }
-  const Thread own = tls;
-  const ThreadWindow window = __syndrome_thread;
-  tls = its;
-  tls.tid = own.tid;
-  __syndrome_thread.cursor = __atomic_load_n(&other.its_window->cursor, __ATOMIC_RELAXED);
-  settle_interrupted();
-  its.exact = tls.exact;
-  its.line = tls.line;
-  its.limit = tls.limit;
-  tls = own;
-  __syndrome_thread = window;
-}
-
 __attribute__((destructor)) void at_exit() {
   if (following()) settle_for_all();
 }
@@ -445,11 +429,11 @@ void settle_for_all() {
   for (std::uint32_t i = 0; i < count; ++i) others += follower_of(i) != nullptr ? 1 : 0;
   if (others <= 1) return;
   // Time for stores to be seen: who has not seen ours by then is seen to be busy.
-  const timespec pause{0, 100'000};
-  sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
+  pause_briefly();
   for (std::uint32_t i = 0; i < count; ++i) {
     Follower* const other = follower_of(i);
-    if (other != nullptr && other != tls.follower) settle_for(*other);
+    if (other == nullptr || other == tls.follower) continue;
+    in_place_of(*other->its_thread, *other->its_window, settle_interrupted);
   }
 }
 
@@ -578,7 +562,8 @@ bool enter_handler() {
   if (self.handlers == Follower::kMaxHandlers) return false;
   settle_interrupted();
   if (tls.follower == nullptr) return false;
-  ++self.handlers;
+  self.wides[self.handlers++] = self.wide;
+  self.wide = 0;
   self.again = false;
   self.done = __syndrome_thread.cursor = self.lines[self.handlers].words;
   return true;
@@ -588,7 +573,7 @@ void leave_handler(wire::Word* cursor) {
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return;
-  if (self->handlers != 0) --self->handlers;
+  if (self->handlers != 0) self->wide = self->wides[--self->handlers];
   self->again = false;
   // What was there has been settled, but for a word that may be taken back.
   __syndrome_thread.cursor = cursor;

@@ -28,7 +28,10 @@ struct Frame {
   const unit::Function* function;
   std::uint64_t mark;  // of its setjmp
   std::uint32_t call;
-  std::uint32_t flags;  // unit::kLiveBlock, unit::kLiveAtomic
+  std::uint32_t flags;  // unit::kLiveBlock, unit::kLiveAtomic, kEndsBehindAccess
+
+  /// It ends behind its next access (wire::Control::kLeaf). A signal handler may come before.
+  static constexpr std::uint32_t kEndsBehindAccess = 1u << 31;
 };
 
 /// What an access of the thread is compared with, in its place in an entry.
@@ -207,24 +210,25 @@ struct Follower {
   Word* done;  // what is before has been settled
   std::uint32_t handlers;
   std::uint32_t depth;
-  std::uint32_t told_depth;  // frames that are in the ring; always the outermost ones
-  std::uint32_t lost_depth;  // frames that there was no room for
-  std::uint32_t blocks;      // atomic ones among the frames
-  std::uint32_t scopes;      // scoped blocks
-  std::uint32_t wide;        // upper bits of the next site
-  std::uint32_t leaf;        // 1: the innermost frame ends after the next access
-  std::uint32_t round;       // of the barrier that the thread waits at …
-  std::uint32_t round_life;  // … and SyncClock::life then
-  std::uint32_t free_nodes;  // a list
-  std::uint32_t held_back;   // how often others kept what it did from being past
-  std::uint32_t units;       // that there were when `known` was begun
-  bool locks;                // what locks order counts
+  std::uint32_t told_depth;           // frames that are in the ring; always the outermost ones
+  std::uint32_t lost_depth;           // frames that there was no room for
+  std::uint32_t blocks;               // atomic ones among the frames
+  std::uint32_t scopes;               // scoped blocks
+  std::uint32_t wide;                 // upper bits of the next site
+  std::uint32_t wides[kMaxHandlers];  // those of what handlers have interrupted
+  std::uint32_t leaf;                 // of the innermost frame: kEndsBehindAccess
+  std::uint32_t round;                // of the barrier that the thread waits at …
+  std::uint32_t round_life;           // … and SyncClock::life then
+  std::uint32_t free_nodes;           // a list
+  std::uint32_t held_back;            // how often others kept what it did from being past
+  std::uint32_t units;                // that there were when `known` was begun
+  bool locks;                         // what locks order counts
   // For loads_again().
   bool again;
   std::uint32_t settled;       // how often
   std::uint32_t load_settled;  // the same, behind the last atomic load
   Word load_position;          // of the thread then
-  // For settle_for().
+  // For in_place_of().
   Thread* its_thread;
   const ThreadWindow* its_window;
   // Held now: a handler that is left by longjmp may have come in between.

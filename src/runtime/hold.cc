@@ -1,10 +1,10 @@
 #include "runtime/hold.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include "runtime/follow.h"
 #include "runtime/holder.h"
+#include "runtime/in_place_of.h"
 #include "runtime/sys.h"
 
 namespace syndrome::rt {
@@ -244,35 +244,12 @@ void finish(Holder& self, bool all) {
 /// time, all of them together a twentieth of a second.
 std::atomic<std::int32_t> pauses{0};
 constexpr std::int32_t kMostPauses = 500;
-void pause_briefly() {
-  const timespec pause{0, 100'000};
-  sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
-}
 
-/// In place of another thread, which does not write while this one is the last settler.
-void finish_for(Holder& other) {
-  Thread& its = *other.its_thread;
-  // It may be at it just now; or be stopped in the middle of it, for good.
-  constexpr int kTries = 100;
-  for (int i = 0; __atomic_load_n(&its.busy, __ATOMIC_ACQUIRE) != 0; ++i) {
-    if (i == kTries) return;
-    pause_briefly();
-  }
-  const Thread own = tls;
-  const ThreadWindow window = __syndrome_thread;
-  tls = its;
-  tls.tid = own.tid;
-  __syndrome_thread.cursor = __atomic_load_n(&other.its_window->cursor, __ATOMIC_RELAXED);
+void finish_all() {
   Holder* self = nullptr;
-  if (enter(self)) {
-    finish(*self, true);
-    leave();
-  }
-  its.exact = tls.exact;
-  its.line = tls.line;
-  its.limit = tls.limit;
-  tls = own;
-  __syndrome_thread = window;
+  if (!enter(self)) return;
+  finish(*self, true);
+  leave();
 }
 
 __attribute__((destructor)) void at_exit() {
@@ -307,7 +284,8 @@ void finish_holding_for_all() {
     pause_briefly();
     for (std::uint32_t i = 0; i < count; ++i) {
       Holder* const other = holder_of(i);
-      if (other != nullptr && other != tls.holder) finish_for(*other);
+      if (other == nullptr || other == tls.holder) continue;
+      in_place_of(*other->its_thread, *other->its_window, finish_all);
     }
   }
   finish_holding();

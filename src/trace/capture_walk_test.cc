@@ -70,6 +70,24 @@ class WalkOfRuns : public ::testing::Test {
   std::uint64_t odd_ = 0;
 };
 
+// A handler between the two words of a function that does nothing but one access.
+TEST_F(WalkOfRuns, AFunctionOfOneAccessEndsBehindItAlsoWhenAHandlerCameBefore) {
+  Words words;
+  words.enter(1, function_);
+  words.record(1, {wire::control(wire::Control::kLeaf, function_, 0)});
+  words.enter(1, function_);
+  words.access(1, 0x1000, read_);
+  words.exit(1, function_);
+  words.access(1, 0x2000, write_);
+  ThreadWalk walk(*meta_);
+  Collector collector;
+  std::size_t at = 0;
+  walk.walk(words.words(), at, collector);
+  EXPECT_EQ(collector.accesses, (std::vector<Access>{{1, 0x1000}, {2, 0x2000}}));
+  EXPECT_EQ(walk.open().size(), 1U);
+  EXPECT_EQ(walk.odd(), 0U);
+}
+
 TEST_F(WalkOfRuns, GoesRoundByRound) {
   const auto accesses = accesses_of(
       {wire::run(2, 2, 1), wire::operand(wire::stride_bits(4, 0) | wire::stride_bits(-16, 1)),

@@ -63,6 +63,54 @@ int main(int argc, char** argv) {
 }
 )";
 
+/// A race for each round, in an order that pipes force and no tool sees, while a handler with many
+/// accesses of its own comes again and again.
+constexpr char kSignals[] = R"(
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+enum { kRounds = 3000 };
+static long racy[kRounds], of_handler[64];
+static int numbers[4096], there[2], back[2];
+__attribute__((noinline)) static void note(int i) { of_handler[i] = i; }
+static void handle(int number) { for (int i = 0; i < 64; ++i) note(i); (void)number; }
+__attribute__((noinline)) static void leaf(int i) { numbers[i % 4096] = i; }
+static void give(const int* turn) { if (write(turn[1], "t", 1) != 1) abort(); }
+static void take(const int* turn) { char byte; if (read(turn[0], &byte, 1) != 1) abort(); }
+static void* other(void* unused) {
+  for (int i = 0; i < kRounds; ++i) { take(there); racy[i] = 2; give(back); }
+  return unused;
+}
+int main(void) {
+  if (pipe(there) != 0 || pipe(back) != 0) abort();
+  sigset_t alarms;
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarms, 0);
+  pthread_t thread;
+  pthread_create(&thread, 0, other, 0);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, 0);
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, 0);
+  struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &often, 0);
+  for (int i = 0; i < kRounds; ++i) {
+    for (int k = 0; k < 600; ++k) leaf(k * 7 + i);
+    racy[i] = 1;
+    give(there);
+    take(back);
+  }
+  setitimer(ITIMER_REAL, &never, 0);
+  pthread_join(thread, 0);
+}
+)";
+
 class Run : public testing::Test {
  protected:
   Run() {
@@ -333,6 +381,15 @@ TEST_F(Run, TakesOptionsFromTheEnvironment) {
   outcome = run("SYNDROME_OPTIONS='--report no.txt' syndrome record -o kept.syn -- ./program fine");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(run("test -e no.txt").code, 1);
+}
+
+TEST_F(Run, FindsAllThatRacesWhateverSignalsComeInBetween) {
+  shell_.write("signals.c", kSignals);
+  ASSERT_EQ(run("syndrome cc -g -O1 -pthread signals.c -o signals").code, 0);
+  const Outcome outcome =
+      run("syndrome run --check races --all --format json --report races.json -- ./signals");
+  EXPECT_EQ(outcome.code, 66) << outcome.err;
+  EXPECT_EQ(run("grep -c '\"rule\":' races.json").out, "3000\n");
 }
 
 }  // namespace
