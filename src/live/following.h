@@ -23,69 +23,10 @@
 #include "event/sieve_quick.h"
 #include "event/sieve_update.h"
 #include "live/differential.h"
+#include "live/simulated_filter.h"
+#include "live/simulated_marks.h"
 
 namespace syndrome::live {
-
-inline constexpr std::uint64_t kBase = 0x10000;
-
-struct Place {
-  std::uint64_t address;
-  unsigned bytes;
-};
-
-inline Place place_of(std::uint32_t variable, Layout layout) {
-  switch (layout) {
-    case Layout::kGranules: return {kBase + 8ull * variable, 8};
-    case Layout::kBytes: return {kBase + variable, 1};
-    case Layout::kMixed: break;
-  }
-  constexpr std::array<Place, 8> kPlaces = {
-      {{0, 8}, {4, 4}, {0, 2}, {6, 1}, {4, 2}, {3, 4}, {2, 2}, {7, 1}}};
-  const Place place = kPlaces[variable % kPlaces.size()];
-  return {kBase + 8ull * (variable / kPlaces.size()) + place.address, place.bytes};
-}
-
-inline bool is_access(const Event& event) {
-  return event.flags == 0 && event.kind <= EventKind::kRmw;
-}
-
-/// What the program leaves out itself (event/filter.h), as runtime/filter.h does it.
-class Filter {
- public:
-  void new_segment(ThreadId thread) {
-    if (!keeping_.contains(thread)) intrude(thread);
-  }
-  /// Another thread came to where this one has been.
-  void intrude(ThreadId thread) { keys_[thread] = filter::key_of(++last_key_); }
-  void intrude_all() {
-    for (auto& [thread, key] : keys_) key = filter::key_of(++last_key_);
-  }
-  /// In a block all of whose accesses count as one.
-  void keep_key(ThreadId thread, bool keep) {
-    keeping_.erase(thread);
-    new_segment(thread);
-    if (keep) keeping_.insert(thread);
-  }
-  /// Whether the access is not worth a word.
-  bool knows(ThreadId thread, const Place& place, bool write) {
-    Word& entry = entry_of(thread, place.address);
-    const Word needs = filter::needs(((Word{1} << place.bytes) - 1) << (place.address & 7), write);
-    if (filter::knows(entry, place.address, keys_[thread], needs)) return true;
-    entry = filter::after(entry, place.address, keys_[thread], needs);
-    return false;
-  }
-  void forget(ThreadId thread, std::uint64_t granule) { entry_of(thread, granule) = 0; }
-
- private:
-  using Word = filter::Word;
-  Word& entry_of(ThreadId thread, std::uint64_t address) {
-    return entries_[{thread, filter::offset_of(address)}];
-  }
-  std::map<std::pair<ThreadId, Word>, Word> entries_;
-  std::map<ThreadId, Word> keys_;
-  Word last_key_ = 0;
-  std::set<ThreadId> keeping_;
-};
 
 /// What a program tells that follows its accesses itself, as runtime/sieve.cc does it.
 class Following {
@@ -380,7 +321,7 @@ class Following {
     slots_[slot].quiet.clear();
     const auto forked = forks_.find(id_);
     if (forked != forks_.end()) thread.known = forked->second;
-    thread.comes_after(marks_[{1, id_.value}], static_cast<std::uint32_t>(slots_.size()));
+    marks_.begin(thread, id_, static_cast<std::uint32_t>(slots_.size()));
     // Of the threads that had the slot before it.
     for (const auto& [id, other] : threads_) {
       if (other.slot != slot || &other == &thread) continue;
@@ -529,45 +470,11 @@ class Following {
             event.order == MemoryOrder::kSeqCst);
   }
 
-  /// The marks of threads at an object, as runtime/follow_order.cc leaves and reads them.
   void meet(Thread& thread, const Event& event) {
-    const auto slots = static_cast<std::uint32_t>(slots_.size());
-    const auto mark = [&](int place, std::uint32_t object) {
-      marks_[{place, object}].at[thread.slot] = thread.position;
-    };
-    const auto read = [&](int place, std::uint32_t object) {
-      thread.comes_after(marks_[{place, object}], slots);
-    };
-    switch (event.kind) {
-      case EventKind::kAcquire:
-      case EventKind::kAcquireShared: return read(0, event.target);
-      case EventKind::kRelease:
-      case EventKind::kReleaseShared: return mark(0, event.target);
-      case EventKind::kFork: return mark(1, event.child().value);
-      case EventKind::kJoin: {
-        const auto child = threads_.find(event.child());
-        if (child == threads_.end()) return;
-        return thread.comes_after(child->second.slot, child->second.position);
-      }
-      case EventKind::kBarrierArrive: return mark(2, event.target);
-      case EventKind::kBarrierLeave: return read(2, event.target);
-      case EventKind::kPost:
-      case EventKind::kWait:
-      case EventKind::kCondWait:
-      case EventKind::kCondSignal:
-      case EventKind::kCondBroadcast:
-      case EventKind::kHappensBefore:
-      case EventKind::kHappensAfter: read(3, event.target); return mark(3, event.target);
-      case EventKind::kRead:
-      case EventKind::kWrite:
-      case EventKind::kRmw: {
-        const auto place =
-            static_cast<std::uint32_t>(place_of(event.target, way_.layout).address >> 4);
-        read(4, place);
-        return mark(4, place);
-      }
-      default: return;
-    }
+    const auto child =
+        event.kind == EventKind::kJoin ? threads_.find(event.child()) : threads_.end();
+    marks_.meet(thread, event, way_.layout, static_cast<std::uint32_t>(slots_.size()),
+                child == threads_.end() ? nullptr : &child->second);
   }
   void pass(const Thread& thread) {
     if (!way_.only_atomicity || thread.after_unknown) return;
@@ -688,7 +595,7 @@ class Following {
   std::size_t kept_ = 0;                        // accesses that were to be in a log
   bool installing_ = false;
   bool in_blocks_ = false;
-  std::map<std::pair<int, std::uint32_t>, sieve::Known> marks_;
+  Marks marks_;
   std::set<ThreadId> ended_;
   std::map<std::uint64_t, std::array<sieve::Cell, 2>> cells_;
   std::deque<sieve::Node> nodes_;
