@@ -176,6 +176,7 @@ class Run {
     seen_ = events;
     TraceSummary& trace = result_.trace;
     trace.counts = count.counts();
+    trace.counts.blocks += source.left_out_blocks();
     trace.threads = source.names().table(Space::kThread).size();
     trace.variables = source.names().table(Space::kVariable).size();
     trace.locks = source.names().table(Space::kLock).size();

@@ -80,13 +80,17 @@ struct Cell {
   static constexpr std::uint32_t kStirred = 1u << 31;
   /// Likewise: an atomic that releases has written here; and so kStirred.
   static constexpr std::uint32_t kReleased = 1u << 30;
-  static constexpr std::uint32_t kFlags = kStirred | kReleased;
+  /// Likewise: an access to the granule was told, and will be in the trace if it is not past before
+  /// that is sent (runtime/draft.h).
+  static constexpr std::uint32_t kDrafted = 1u << 27;
+  static constexpr std::uint32_t kFlags = kStirred | kReleased | kDrafted;
   /// In the site of any entry: the atomic has released, with all that its slot did before.
   static constexpr std::uint32_t kReleases = 1u << 29;
   /// In the site of any plain entry that nothing was told of: its bytes were accessed at different
   /// ones (event/byte_sites.h). Sites are numbers below.
   static constexpr std::uint32_t kSeveral = 1u << 28;
-  [[nodiscard]] std::uint32_t stirred() const { return site_b & kFlags; }
+  [[nodiscard]] bool stirred() const { return (site_b & (kStirred | kReleased)) != 0; }
+  [[nodiscard]] std::uint32_t flags() const { return site_b & kFlags; }
 };
 static_assert(sizeof(Cell) == 24);
 

@@ -33,12 +33,12 @@ template <class Host>
   unsigned count = 0;
   bool merged = false;
   // What is left of an entry. False: it has to be told.
-  const std::uint32_t stirred = cell.stirred();
+  const bool stirred = cell.stirred();
   const auto keep = [&](Word bits, std::uint32_t site) {
     const Entry entry{bits};
     if (entry.empty()) return true;
     if ((bits & Entry::kAtomic) != 0) return false;
-    if (stirred == 0 && entry.position() < host.past(entry.slot())) return true;
+    if (!stirred && entry.position() < host.past(entry.slot())) return true;
     if ((bits & both) != 0) {
       Word superfluous = mine;
       if (!thread.owns(entry)) {
@@ -90,12 +90,12 @@ template <class Host>
   const Word sync = b & Entry::kSync;
   if (count <= 2) {
     cell.b = (count == 2 ? kept[1] : 0) | sync;
-    cell.site_b = (count == 2 ? sites[1] : 0) | stirred;
+    cell.site_b = (count == 2 ? sites[1] : 0) | cell.flags();
     return true;
   }
   if (more == nullptr) more = &host.more(cell);
   cell.b = kept[1] | sync | Entry::kMore;
-  cell.site_b = sites[1] | stirred;
+  cell.site_b = sites[1] | cell.flags();
   more->a = kept[2];
   more->site_a = sites[2];
   more->b = count == 4 ? kept[3] : 0;
@@ -142,7 +142,7 @@ template <class Host>
   }
   if (mine == nullptr) return false;
   *mine = Entry::of(thread.slot, thread.position).bits | read | flags_of_mine;
-  *site_of_mine = access.site | (site_of_mine == &cell.site_b ? cell.stirred() : 0);
+  *site_of_mine = access.site | (site_of_mine == &cell.site_b ? cell.flags() : 0);
   return true;
 }
 
@@ -176,7 +176,7 @@ template <class Host>
   std::uint32_t* site_of_same = nullptr;
   bool covered = false;
   bool foreign = false;
-  const std::uint32_t stirred = cell.stirred();
+  const bool stirred = cell.stirred();
   // False: it has to be told, or is not for here.
   const auto look = [&](Word& entry, Word flags, std::uint32_t& site) {
     ++count;
@@ -191,7 +191,7 @@ template <class Host>
         covered |= each.position() >= thread.since && (has & access.bytes) == access.bytes;
         if ((bits & mine) != 0) bits &= ~(mine | Entry::kTold);
       } else if (each.position() < host.horizon(each.slot()) ||
-                 (stirred == 0 && each.position() < host.past(each.slot()))) {
+                 (!stirred && each.position() < host.past(each.slot()))) {
         foreign |= conflict;
         bits = 0;
       } else {
@@ -258,7 +258,7 @@ template <class Host>
   const bool is_b = empty == &cell.b;
   const Word flags = empty == &cell.a ? Entry::kLock : (is_b ? kFlagsOfB : 0);
   *empty = fresh | (*empty & flags);
-  *site_of_empty = access.site | (is_b ? stirred : 0);
+  *site_of_empty = access.site | (is_b ? cell.flags() : 0);
   return true;
 }
 

@@ -35,6 +35,7 @@ void each_run(unsigned bytes, const Visit& visit) {
 ///                                              last synchronized, does not stand for what it does
 ///   void intrude_all()                         the same, of all threads
 ///   void forget(granule)                       the thread is to tell of its next access to that
+///   bool drafts()                              what is told may not come to be in the trace
 ///   void late(Entry, granule, from, count, bool write, site)   behind the position of the entry
 ///   void after(Entry)                          what is told next comes behind that position
 ///   void now(const Access&, from, count)       an event of the thread, who calls Thread::told()
@@ -49,7 +50,8 @@ class Update {
     if (covered(access)) return;
     if (access.acquires) learn(access);
     const unsigned told = tell_conflicts(access);
-    if (told_as_ != 0 || access.atomic) cell_.site_b |= Cell::kStirred;
+    if (told_as_ != 0) cell_.site_b |= host_.drafts() ? Cell::kDrafted : Cell::kStirred;
+    if (access.atomic) cell_.site_b |= Cell::kStirred;
     if (access.orders) cell_.site_b |= Cell::kFlags;
     forget(access);
     if (!add(access, told == access.bytes && told_as_ == 1) || !write()) heat(access);
@@ -86,6 +88,10 @@ class Update {
     for (unsigned i = 0; i < count_; ++i) {
       const Entry entry = all_[i].entry;
       if (me_.owns(entry) && entry.position() > me_.position) continue;  // the atomic itself
+      if (is_past(entry)) {
+        host_.after(entry);
+        continue;
+      }
       for (unsigned byte = 0; byte < 8; ++byte) {
         const unsigned bit = 1u << byte;
         if ((entry.written() & bit) != 0) late(all_[i], {byte, 1}, true, access.granule);
@@ -124,7 +130,7 @@ class Update {
     const auto take = [&](Word bits, std::uint32_t site) {
       const Entry entry{bits};
       if (entry.empty() || count_ == kMost) return;
-      if (cell_.stirred() == 0 && entry.position() < host_.past(entry.slot())) return;
+      if (!cell_.stirred() && is_past(entry)) return;
       if (!me_.owns(entry) && entry.position() < host_.horizon(entry.slot())) return;
       all_[count_++] = {entry, site};
     };
@@ -179,6 +185,9 @@ class Update {
     }
   }
 
+  [[nodiscard]] bool is_past(Entry entry) const {
+    return entry.position() < host_.past(entry.slot());
+  }
   [[nodiscard]] bool matters(Entry earlier) const {
     return sieve::matters(me_, earlier, host_.begin_of(earlier.slot()));
   }
@@ -232,8 +241,9 @@ class Update {
       me_.comes_after(entry);
       const unsigned writes = both & entry.written();
       const bool all = both == (entry.read() | entry.written());
-      // In the trace as accesses to just these bytes already.
-      const bool there = all && (entry.bits & Entry::kTold) != 0;
+      // In the trace as accesses to just these bytes already; or in no cycle any more, but this
+      // one comes behind what that was behind.
+      const bool there = is_past(entry) || (all && (entry.bits & Entry::kTold) != 0);
       if (there) host_.after(entry);
       const auto tell = [&](unsigned bytes, bool write) {
         each_run_of(each, bytes, [&](Run run) {
@@ -328,7 +338,7 @@ class Update {
     cell_.a = entry(0) | (cell_.a & Entry::kLock);
     cell_.site_a = site(0);
     cell_.b = entry(1) | (cell_.b & Entry::kSync) | (kept > 2 ? Entry::kMore : 0);
-    cell_.site_b = site(1) | cell_.stirred();
+    cell_.site_b = site(1) | cell_.flags();
     if (kept > 2) {
       if (more == nullptr) more = &host_.more(cell_);
       more->a = entry(2);

@@ -56,6 +56,7 @@ enum FunctionFlag : std::uint32_t {
   // Set by the runtime in a program that is checked while it runs.
   kLiveAtomic = 0x40,  // an atomic block
   kLiveBlock = 0x80,   // a block
+  kLiveSent = 0x100,   // and one run of it is in the trace (runtime/draft.h)
 };
 
 enum class SiteKind : std::uint8_t {

@@ -29,7 +29,7 @@ using Word = std::uint64_t;
 
 /// Of everything that probes, runtime, recorder and reader must agree on. A unit that was compiled
 /// with another number is refused with a message.
-inline constexpr std::uint32_t kAbi = 6;
+inline constexpr std::uint32_t kAbi = 7;
 
 inline constexpr std::size_t kLineWords = 32;
 inline constexpr unsigned kAddressBits = 47;
@@ -57,7 +57,7 @@ enum class Control : std::uint8_t {
   kRange = 6,
   /// Synchronization, memory, atomics, blocks: top: site of the call (for kAtomic*: of the access);
   /// payload bits 4…11: Sync; bits 12…15: number of operands. Operands: object, version, time, and
-  /// what the Sync says.
+  /// what the Sync says; or the object alone, without a version and a time.
   kSync = 7,
   /// After the kEnter of a function that calls setjmp. payload: a number, unique in this thread.
   kFrame = 8,
@@ -85,6 +85,10 @@ enum class Control : std::uint8_t {
   /// As kLate, of a lock: top: slot, and kLateRelease; operands: its address, then as there, and
   /// the version of its shard, 0: none.
   kLateLock = 14,
+  /// What follows comes behind this position of this slot. top: slot; payload: position. In place
+  /// of versions, for the locks of a process that is checked for nothing but atomicity
+  /// (runtime/draft.h): their kSync have one operand, the object.
+  kBehind = 15,
 };
 inline constexpr std::size_t kLateWords = 5;
 inline constexpr std::size_t kLateLockWords = 6;

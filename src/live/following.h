@@ -150,6 +150,7 @@ class Following {
   }
   void intrude_all() { filter_.intrude_all(); }
   static void stamp() {}
+  [[nodiscard]] static bool drafts() { return false; }
   void forget(std::uint64_t granule) {
     if (!installing_) filter_.forget(id_, granule);
   }

@@ -49,7 +49,7 @@ Status replay(const std::string& path, const WatchOptions& options, const std::s
     }
     if (const Result<bool> round = (*taker)->end_of_round(); !round) return round.error();
   }
-  const Result<std::uint64_t> closed = (*taker)->close();
+  const Result<std::uint64_t> closed = (*taker)->close(0);
   return closed ? Status() : Status(closed.error());
 }
 

@@ -39,12 +39,14 @@ class ToldTraceSource final : public trace::Source {
   };
 
   ToldTraceSource(std::unique_ptr<trace::Source> told, std::vector<Late> late, Names names,
-                  EventNumber count, std::optional<std::uint64_t> noise)
+                  EventNumber count, std::optional<std::uint64_t> noise,
+                  std::uint64_t left_out_blocks)
       : told_(std::move(told)),
         late_(std::move(late)),
         names_(std::move(names)),
         count_(count),
-        noise_(noise) {}
+        noise_(noise),
+        left_out_blocks_(left_out_blocks) {}
 
   [[nodiscard]] Result<Batch> next() override {
     first_ += size_;
@@ -79,6 +81,7 @@ class ToldTraceSource final : public trace::Source {
     return read_ >= count_ ? none_ : told_->warnings();
   }
   [[nodiscard]] std::optional<std::uint64_t> noise() const override { return noise_; }
+  [[nodiscard]] std::uint64_t left_out_blocks() const override { return left_out_blocks_; }
 
  private:
   std::unique_ptr<trace::Source> told_;
@@ -86,6 +89,7 @@ class ToldTraceSource final : public trace::Source {
   Names names_;
   EventNumber count_;
   std::optional<std::uint64_t> noise_;
+  std::uint64_t left_out_blocks_;
   EventNumber read_ = 0;  // of the told events
   std::size_t at_ = 0;    // in late_
   EventNumber first_ = 1;
@@ -109,8 +113,8 @@ Status ToldTraceWriter::write(const Names& names) {
   return written;
 }
 
-// count, whether there is noise, its seed, late, then for each space: names, and each with its
-// length.
+// count, whether there is noise, its seed, blocks that were left out, late, then for each space:
+// names, and each with its length.
 Status ToldTraceWriter::write_late(const Names& names) {
   // Not stable_sort, which takes as much memory again.
   std::ranges::sort(late_, {},
@@ -124,7 +128,7 @@ Status ToldTraceWriter::write_late(const Names& names) {
   };
   const auto put_number = [&put](std::uint64_t number) { return put(&number, sizeof number); };
   bool good = put_number(count_) && put_number(noise_ ? 1 : 0) && put_number(noise_.value_or(0)) &&
-              put_number(late_.size());
+              put_number(left_out_blocks_) && put_number(late_.size());
   for (const Late& late : late_) {
     good = good && put_number(late.position) && put(&late.event, sizeof late.event);
   }
@@ -171,8 +175,9 @@ Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,
   std::uint64_t size = 0;
   std::uint64_t noisy = 0;
   std::uint64_t seed = 0;
+  std::uint64_t left_out_blocks = 0;
   if (!get(&count, sizeof count) || !get(&noisy, sizeof noisy) || !get(&seed, sizeof seed) ||
-      !get(&size, sizeof size)) {
+      !get(&left_out_blocks, sizeof left_out_blocks) || !get(&size, sizeof size)) {
     return cut;
   }
   std::vector<ToldTraceSource::Late> late;
@@ -197,9 +202,9 @@ Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,
   }
   Result<std::unique_ptr<trace::Source>> told = trace::read_syn(path, options);
   if (!told) return told;
-  return std::unique_ptr<trace::Source>(
-      std::make_unique<ToldTraceSource>(std::move(*told), std::move(late), std::move(names), count,
-                                        noisy != 0 ? std::optional(seed) : std::nullopt));
+  return std::unique_ptr<trace::Source>(std::make_unique<ToldTraceSource>(
+      std::move(*told), std::move(late), std::move(names), count,
+      noisy != 0 ? std::optional(seed) : std::nullopt, left_out_blocks));
 }
 
 }  // namespace syndrome::live

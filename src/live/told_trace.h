@@ -40,6 +40,8 @@ class ToldTraceWriter {
   [[nodiscard]] EventNumber count() const { return count_; }
   /// The run has noise of this seed (trace::Source::noise).
   void noise(std::uint64_t seed) { noise_ = seed; }
+  /// trace::Source::left_out_blocks
+  void left_out(std::uint64_t blocks) { left_out_blocks_ = blocks; }
 
   /// Writes what has been appended when it is enough to be worth it. `names` has all names so far.
   [[nodiscard]] Status flush(const Names& names) {
@@ -72,6 +74,7 @@ class ToldTraceWriter {
   std::uint32_t told_ = 0;  // late ones
   EventNumber count_ = 0;
   std::optional<std::uint64_t> noise_;
+  std::uint64_t left_out_blocks_ = 0;
 };
 
 /// The whole of it, as of its last snapshot.

@@ -159,12 +159,13 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     if (!streams_[thread]->queued) streams_[thread].reset();
   }
 
-  [[nodiscard]] Result<std::uint64_t> close() override {
+  [[nodiscard]] Result<std::uint64_t> close(std::uint64_t left_out_blocks) override {
     for (;;) {
       if (Status gone_on = go_on(); !gone_on) return gone_on.error();
       if (!order_.anyone_waits()) break;
       order_.release_first(versions_);
     }
+    trace_.left_out(left_out_blocks);
     return trace_.close(names_.names());
   }
 
@@ -213,9 +214,14 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     // The thread that had the slot before may not have come so far.
     if (!stream_->follows && position != 0 && !has_come(slot, position - 1)) return false;
     stream_->follows = true;
-    places_[slot].set(position, stream_->id, stream_->last);
+    // Not behind its last event: it may have thrown others away since (runtime/draft.h).
+    places_[slot].set(position, stream_->id, trace_.count());
     order_.advance(versions_, wire::kShards + slot, position);
     return true;
+  }
+
+  [[nodiscard]] bool behind(std::uint32_t slot, std::uint64_t position) {
+    return has_come(slot, position);
   }
 
   [[nodiscard]] bool late(const trace::LateRecord& record) {

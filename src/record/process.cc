@@ -305,7 +305,11 @@ Status Process::finish(Team& team) {
   if (taker_ != nullptr) {
     if (Result<bool> rest = hand_over(true, true); !rest) return rest.error();
     if (Status copied = copy_meta(); !copied) return copied;
-    const Result<std::uint64_t> bytes = taker_->close();
+    std::uint64_t left_out = 0;
+    for (const Ring& ring : rings_) {
+      left_out += ring.header->thrown_blocks.load(std::memory_order_relaxed);
+    }
+    const Result<std::uint64_t> bytes = taker_->close(left_out);
     if (!bytes) return bytes.error();
     taken_bytes_ = *bytes;
     return {};

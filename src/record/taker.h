@@ -34,8 +34,9 @@ class Taker {
   [[nodiscard]] virtual std::vector<std::uint64_t> new_blocks() = 0;
   /// No more words of this thread will come.
   virtual void ended(std::uint32_t thread) = 0;
-  /// The process is over. Bytes that were written for it.
-  [[nodiscard]] virtual Result<std::uint64_t> close() = 0;
+  /// The process is over; so many of its blocks are not in its words. Bytes that were written for
+  /// it.
+  [[nodiscard]] virtual Result<std::uint64_t> close(std::uint64_t left_out_blocks) = 0;
 };
 
 /// For the process whose trace would be the file `output`; in the recorder, which is a process of

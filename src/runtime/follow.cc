@@ -16,8 +16,10 @@ namespace syndrome::rt {
 /// The functions that run, as far as the ring has not got them.
 void tell_frames(Follower& self) {
   if (self.quiet.count() != 0) tell_held(self);
+  Draft& draft = self.draft;
   for (; self.told_depth < self.depth; ++self.told_depth) {
     const Frame& frame = self.frames[self.told_depth];
+    if (draft.written == draft.first() + draft.prefix) ++draft.prefix;
     append(wire::control(wire::Control::kEnter, reinterpret_cast<std::uintptr_t>(frame.function),
                          frame.call));
   }
@@ -33,9 +35,10 @@ void told(Follower& self) {
 
 namespace {
 
-void begin_block(Follower& self, std::uint32_t flags) {
+void begin_block(Follower& self, const unit::Function* function, std::uint32_t flags) {
   tell_frames(self);
   told(self);
+  send_first(function);
   if ((flags & unit::kLiveAtomic) != 0 && self.blocks++ == 0 && self.scopes == 0) {
     self.thread.begin_block(true, slots_in_use());
     set_begin(self);
@@ -49,15 +52,17 @@ void push(Follower& self, const unit::Function* function, std::uint32_t call, st
   }
   const std::uint32_t flags = function->flags & (unit::kLiveBlock | unit::kLiveAtomic);
   self.frames[self.depth++] = {function, 0, call, flags | leaf};
-  if ((flags & unit::kLiveBlock) != 0) begin_block(self, flags);
+  if ((flags & unit::kLiveBlock) != 0) begin_block(self, function, flags);
 }
 
 void tell_exit(Follower& self, const Frame& frame) {
   self.told_depth = self.depth;
+  if (self.depth < self.draft.low) self.draft.low = self.depth;
   append(wire::control(wire::Control::kExit, reinterpret_cast<std::uintptr_t>(frame.function), 0));
   if ((frame.flags & unit::kLiveBlock) == 0) return;
   told(self);
   if ((frame.flags & unit::kLiveAtomic) != 0 && --self.blocks == 0 && self.scopes == 0) {
+    ++self.draft.blocks;
     self.thread.end_block();
     set_begin(self);
   }
@@ -312,6 +317,8 @@ bool start_following(std::uint32_t slot) {
   tls.words[1] = wire::control(wire::Control::kPlace, self->thread.position << 4, slot);
   tls.exact = tls.words + 2;
   tls.follower = self;
+  // From here on others may write into its ring.
+  begin_draft(*self);
   __syndrome_thread.cursor = self->lines[0].words;
   return true;
 }
@@ -320,6 +327,7 @@ void stop_following() {
   if (tls.follower == nullptr) return;
   end_log(*tls.follower);
   end_order(*tls.follower);
+  tls.draft = nullptr;
   tls.follower = nullptr;
 }
 
@@ -418,9 +426,9 @@ __attribute__((destructor)) void at_exit() {
 
 }  // namespace
 
-void settle_for_all() {
-  if (holding()) return finish_holding_for_all();
-  if (!following() || tls.busy != 0) return;
+namespace {
+
+void settle_others() {
   settle();
   std::uint32_t none = 0;
   if (!last_settler.compare_exchange_strong(none, tls.tid)) return;
@@ -435,6 +443,15 @@ void settle_for_all() {
     if (other == nullptr || other == tls.follower) continue;
     in_place_of(*other->its_thread, *other->its_window, settle_interrupted);
   }
+}
+
+}  // namespace
+
+void settle_for_all() {
+  if (holding()) return finish_holding_for_all();
+  if (!following()) return;
+  if (tls.busy == 0) settle_others();
+  send_last_drafts();
 }
 
 void go_on_settling() {
@@ -530,13 +547,18 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
   --tls.busy;
 }
 
-void follow_locals(const void* address, std::size_t bytes) {
+bool follow_locals(const void* address, std::size_t bytes) {
   settle();
   Follower* const self = tls.follower;
-  if (self == nullptr) return;
+  if (self == nullptr) return true;
   ++tls.busy;
-  (void)renew(*self, reinterpret_cast<std::uintptr_t>(address), bytes);
+  const bool told = renew(*self, reinterpret_cast<std::uintptr_t>(address), bytes);
   --tls.busy;
+  if (told) {
+    keep_draft();
+    come_behind_all();
+  }
+  return told || !self->quiet_memory;
 }
 
 void follow_frame(std::uint64_t mark) {
@@ -544,6 +566,7 @@ void follow_frame(std::uint64_t mark) {
   Follower* const self = tls.follower;
   if (self == nullptr || self->depth == 0 || self->lost_depth != 0) return;
   tell_frames(*self);
+  keep_draft();
   self->frames[self->depth - 1].mark = mark;
 }
 
@@ -552,6 +575,7 @@ void follow_resume(std::uint64_t mark) {
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   self->leaf = self->wide = self->lost_depth = 0;
+  keep_draft();
   std::uint32_t at = self->depth;
   while (at > 0 && self->frames[at - 1].mark != mark) --at;
   while (at > 0 && self->depth > at) pop(*self);
@@ -589,6 +613,7 @@ void drop_handlers() {
   }
   self.cell = nullptr;
   self.clock = nullptr;
+  drop_draft_locks(self);
   start_filter();
   self.done = __syndrome_thread.cursor = self.lines[0].words;
 }

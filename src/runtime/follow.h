@@ -59,7 +59,8 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
                 std::uint32_t rest);
 /// A word that a probe would have written.
 void follow_word(wire::Word word);
-void follow_locals(const void* address, std::size_t bytes);
+/// Whether somebody has to hear of it.
+[[nodiscard]] bool follow_locals(const void* address, std::size_t bytes);
 void follow_frame(std::uint64_t mark);
 void follow_resume(std::uint64_t mark);
 /// An atomic, while nobody else performs one on the same shard, and before its record. `what` is as
@@ -72,6 +73,8 @@ void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
 /// A wait or happens-after annotation, before it has its version: what is known of posts by then
 /// comes before it.
 void order_by_signal(wire::Sync kind, std::uintptr_t object);
+/// A lock, when nothing but atomicity is checked (draft.h). False: it needs a version.
+[[nodiscard]] bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call);
 /// Around the record of a kSync.
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site);
 void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);

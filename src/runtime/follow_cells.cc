@@ -17,6 +17,7 @@ void update(Host& host, Cell* cell, const Access& access) {
     });
     return;
   }
+  make_draft_room();
   lock_cell(*cell);
   host.self.cell = cell;
   soil(access.granule);
@@ -25,6 +26,7 @@ void update(Host& host, Cell* cell, const Access& access) {
   }
   host.self.cell = nullptr;
   unlock_cell(*cell);
+  settle_draft(host.self);
 }
 
 /// Whether that was all of it.
@@ -88,7 +90,7 @@ bool follow_in_four(const Mine& mine, Cell& cell, Word accessed, std::uint32_t s
     Word entry = i == 1 ? was[i] & ~flags_of_b : was[i];
     if (entry == 0) continue;
     if (((entry ^ mine.who) & Mine::kWho) == 0 && entry >= mine.first) {
-      if (entry < mine.past && cell.stirred() == 0) continue;
+      if (entry < mine.past && !cell.stirred()) continue;
       const Word has = write ? entry >> 8 : entry | (entry >> 8);
       covered |= entry >= mine.since && (bytes & ~has) == 0;
       if ((entry & superfluous) != 0) entry &= ~(superfluous | Entry::kTold);
@@ -121,7 +123,7 @@ bool follow_in_four(const Mine& mine, Cell& cell, Word accessed, std::uint32_t s
     unlock_cell(cell);
     return false;
   }
-  const std::uint32_t stirred = cell.stirred();
+  const std::uint32_t flags = cell.flags();
   std::uint32_t site_of[5];
   for (unsigned i = 0; i < count; ++i) site_of[i] = *sites[from[i]] & ~Cell::kFlags;
   if (joined != 0) {
@@ -138,7 +140,7 @@ bool follow_in_four(const Mine& mine, Cell& cell, Word accessed, std::uint32_t s
     more.site_b = count == 4 ? site_of[3] : 0;
   }
   cell.b = (count > 1 ? left[1] : 0) | (was[1] & Entry::kSync) | (count > 2 ? Entry::kMore : 0);
-  cell.site_b = (count > 1 ? site_of[1] : 0) | stirred;
+  cell.site_b = (count > 1 ? site_of[1] : 0) | flags;
   cell.site_a = site_of[0];
   __atomic_store_n(&cell.a, left[0], __ATOMIC_RELEASE);
   return true;
@@ -243,9 +245,9 @@ bool renew(Follower& self, Word address, Word bytes) {
     while (address < stop) {
       const Word next = (address | 7) + 1 < stop ? (address | 7) + 1 : stop;
       Cell& cell = *cell_at(address);
-      if ((cell.a | cell.b | cell.stirred()) != 0) {
+      if ((cell.a | cell.b | cell.flags()) != 0) {
         lock_cell(cell);
-        told |= cell.stirred() != 0 || (cell.b & Entry::kSync) != 0 ||
+        told |= cell.flags() != 0 || (cell.b & Entry::kSync) != 0 ||
                 (cell.a & ~Entry::kLock) == sieve::kHot;
         if ((cell.b & Entry::kSync) != 0) {
           for (Word object = address; object < next; ++object) forget_clock(object);

@@ -56,8 +56,12 @@ struct Host {
     ++self.renewals;  // and what loops did there
   }
   /// What is told next happens now.
-  static void stamp() { append(wire::time(read_counter())); }
+  void stamp() const {
+    append(wire::time(read_counter()));
+    self.draft.leaves = tls.draft != nullptr;
+  }
   [[nodiscard]] static Word past(std::uint32_t slot) { return past_of(slot); }
+  [[nodiscard]] static bool drafts() { return tls.draft != nullptr; }
   [[nodiscard]] static Word begin_of(std::uint32_t slot) { return rt::begin_of(slot); }
 
   void late(Entry entry, Word granule, unsigned from, unsigned count, bool write,
@@ -67,7 +71,9 @@ struct Host {
     want_locks(entry.slot(), entry.position());
   }
   void after(Entry entry) { tell_late(entry, false, 0, {}); }
-  static void tell_late(Entry entry, bool write, Word bytes, Where where) {
+  void tell_late(Entry entry, bool write, Word bytes, Where where) {
+    const Word told = told_up_to(entry.slot(), entry.position());
+    if (self.thread.only_atomicity) come_behind(self, entry.slot(), told);
     Word* const at = room(wire::kLateWords);
     if (at == nullptr) return;
     const std::uint32_t top =
@@ -76,7 +82,7 @@ struct Host {
     at[1] = wire::operand(bytes);
     at[2] = wire::operand(where.unit);
     at[3] = wire::operand(where.index);
-    at[4] = wire::operand(told_up_to(entry.slot(), entry.position()));
+    at[4] = wire::operand(told);
     appended(wire::kLateWords);
   }
 
@@ -120,14 +126,14 @@ bool renew(Follower& self, Word address, Word bytes);
 [[nodiscard]] [[gnu::always_inline]] inline bool own_or_past(const Mine& mine, const Cell& cell,
                                                              Word& entry) {
   if (((entry ^ mine.who) & (Mine::kWho | Entry::kMore)) == 0 && entry >= mine.first) {
-    if (entry < mine.past && cell.stirred() == 0) entry = 0;
+    if (entry < mine.past && !cell.stirred()) entry = 0;
     return true;
   }
   if (entry == 0) return true;
   constexpr Word kSpecial = Entry::kAtomic | Entry::kLock | Entry::kMore;
-  if ((entry & kSpecial) != 0 || cell.stirred() != 0) return false;
+  if ((entry & kSpecial) != 0) return false;
   const Entry other{entry};
-  if (other.position() >= past_of(other.slot())) return false;
+  if (other.position() >= past_of(other.slot()) || cell.stirred()) return false;
   entry = 0;
   return true;
 }
@@ -141,7 +147,7 @@ bool renew(Follower& self, Word address, Word bytes);
   const Entry other{entry};
   const std::uint32_t slot = other.slot();
   if (other.position() < Host::horizon(slot) ||
-      (cell.stirred() == 0 && other.position() < past_of(slot))) {
+      (other.position() < past_of(slot) && !cell.stirred())) {
     entry = 0;
     return true;
   }
@@ -193,12 +199,12 @@ template <bool kWrite>
   Word a = was_a;
   Word b = was_b;
   if (own_a) {
-    if (a < mine.past && cell.stirred() == 0) a = 0;
+    if (a < mine.past && !cell.stirred()) a = 0;
   } else if (a != 0 && !yields(mine, cell, a, both, conflicts, superfluous)) {
     return false;
   }
   if (own_b) {
-    if (b < mine.past && cell.stirred() == 0) b = 0;
+    if (b < mine.past && !cell.stirred()) b = 0;
   } else if (b != 0 && !yields(mine, cell, b, both, conflicts, superfluous)) {
     return (b & Entry::kMore) != 0 && follow_in_four(mine, cell, accessed, site);
   }
@@ -242,7 +248,7 @@ template <bool kWrite>
     a = entry;
   } else {
     cell.b = entry;
-    cell.site_b = site | cell.stirred();
+    cell.site_b = site | cell.flags();
   }
   __atomic_store_n(&cell.a, a, __ATOMIC_RELEASE);
   return true;

@@ -133,6 +133,7 @@ void raise_past(Follower& self) {
 void pass(Follower& self) {
   raise_past(self);
   passed(self);
+  if (tls.draft != nullptr && self.thread.begin == 0) pass_draft(self);
 }
 void set_begin(Follower& self) {
   pass(self);
@@ -188,6 +189,7 @@ void reset_order() {
   living.store(0, std::memory_order_relaxed);
   forked.store(false, std::memory_order_relaxed);
   in_blocks.store(false, std::memory_order_relaxed);
+  forget_drafts();
   horizons.clear();
   past.clear();
   past_lock.store(0, std::memory_order_relaxed);
@@ -363,6 +365,13 @@ void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std
     leave_mark(*self, *self->clock, self->thread.position + 1);
     give_clock(*self);
   }
+  // In a draft, such a lock has no version (lock_by_position()).
+  if (self->thread.only_atomicity &&
+      (kind == wire::Sync::kAcquire || kind == wire::Sync::kAcquireShared)) {
+    come_behind(*self, take_clock(*self, object, true));
+    give_clock(*self);
+    settle_draft(*self);
+  }
   switch (kind) {
     case wire::Sync::kAlloc: (void)renew(*self, object, operand); break;
     case wire::Sync::kDestroy: forget_clock(object); break;
@@ -382,6 +391,52 @@ void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std
     default: break;
   }
   --tls.busy;
+}
+
+bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call) {
+  using wire::Sync;
+  if (kind < Sync::kAcquire || kind > Sync::kReleaseShared || tls.draft == nullptr) return false;
+  settle();
+  if (tls.follower == nullptr) return true;
+  Follower& self = *tls.follower;
+  const std::uint32_t slots = slot_count.load(std::memory_order_relaxed);
+  ++tls.busy;
+  if (slots > sieve::kKnown && tls.draft != nullptr) leave_draft(self);
+  if (tls.draft == nullptr) {
+    --tls.busy;
+    return false;
+  }
+  tell_frames(self);
+  const bool taken = kind == Sync::kAcquire || kind == Sync::kAcquireShared;
+  if (taken) {
+    const SyncClock& clock = take_clock(self, object, true);
+    if (kind == Sync::kAcquire) self.thread.known.join(clock.rounds.clocks[0], slots);
+    come_behind(self, clock);
+    give_clock(self);
+  }
+  if (wire::Word* const at = room(2); at != nullptr) {
+    at[0] = wire::sync(kind, 1, call);
+    at[1] = wire::operand(object);
+    appended(2);
+  }
+  new_segment();
+  told(self);
+  if (!taken) {
+    SyncClock& clock = take_clock(self, object, true);
+    if (kind == Sync::kRelease) {
+      self.thread.publish(clock.rounds.clocks[0], slots);
+      clock.last.told(self.thread);
+    }
+    leave_mark(self, clock, self.thread.position);
+    clock.order.join(self.draft.behind, slots);
+    clock.order.at[self.thread.slot] = self.thread.position;
+    give_clock(self);
+  }
+  self.draft.locks += taken ? 1 : ~0u;
+  if (self.thread.begin == 0) pass(self);
+  settle_draft(self);
+  --tls.busy;
+  return true;
 }
 
 void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
@@ -467,6 +522,7 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
       break;
     }
     case Sync::kBlockBegin:
+      send_first(object);
       if (static_cast<wire::Block>(operand) == wire::Block::kAtomic && self.scopes++ == 0 &&
           self.blocks == 0) {
         self.thread.begin_block(false, slots);
@@ -474,8 +530,9 @@ void after_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
       }
       break;
     case Sync::kBlockEnd:
-      if (static_cast<wire::Block>(operand) == wire::Block::kAtomic && self.scopes != 0 &&
-          --self.scopes == 0 && self.blocks == 0) {
+      if (static_cast<wire::Block>(operand) != wire::Block::kAtomic || self.scopes == 0) break;
+      if (--self.scopes == 0 && self.blocks == 0) {
+        ++self.draft.blocks;
         self.thread.end_block();
         set_begin(self);
       }

@@ -192,7 +192,7 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
   } else {
     cell.a = a;
     cell.b = entry;
-    cell.site_b = site | cell.stirred();
+    cell.site_b = site | cell.flags();
   }
   return true;
 }

@@ -172,6 +172,7 @@ bool renew_quietly(wire::Sync kind, std::uintptr_t object, wire::Word bytes) {
   ++tls.busy;
   const bool told = renew(*self, object, bytes);
   --tls.busy;
+  if (told) come_behind_all();
   return !told;
 }
 

@@ -13,6 +13,7 @@
 #include "event/sieve.h"
 #include "event/unit.h"
 #include "event/wire.h"
+#include "runtime/draft.h"
 #include "runtime/shadow.h"
 #include "runtime/thread.h"
 
@@ -243,6 +244,7 @@ struct Follower {
   std::uint32_t section_count;
   std::uint32_t renewals;  // how often memory became another variable
   sieve::ByteSitesCache asked;
+  alignas(64) Draft draft;
   sieve::Thread owner;  // in whose place this one puts accesses into cells
   Log log;
   KnownRun runs[1u << kKnownRunBits];

@@ -97,32 +97,34 @@ __asm__(
     "syndrome_probe __syndrome_block, syndrome_block_quick, 8\n");
 
 namespace syndrome::rt {
-bool next_line(bool may_wait) {
-  RingHeader& ring = *tls.ring;
-  wire::Word*& at = cursor();
+Turned turn_line(Thread& its, wire::Word*& at, bool may_wait) {
+  RingHeader& ring = *its.ring;
   // What is left of the line: a record did not fit, or a signal came in the middle of a probe.
   const wire::Word* const end =
-      tls.words + (tls.line & (process.ring_words - 1)) + wire::kLineWords;
+      its.words + (its.line & (process.ring_words - 1)) + wire::kLineWords;
   for (wire::Word* word = at; word < end; ++word) {
     *word = wire::control(wire::Control::kPad, 0, 0);
   }
-  const std::uint64_t next = tls.line + wire::kLineWords;
+  const std::uint64_t next = its.line + wire::kLineWords;
   ring.published.store(next, std::memory_order_release);
-  if (next + wire::kLineWords > tls.limit) {
-    tls.limit = ring.consumed.load(std::memory_order_acquire) + process.ring_words;
-    if (next + wire::kLineWords > tls.limit) {
-      if (!may_wait) return false;
-      if (!wait_for_room(next + wire::kLineWords)) {
-        turn_off();
-        return true;
-      }
+  if (next + wire::kLineWords > its.limit) {
+    its.limit = ring.consumed.load(std::memory_order_acquire) + process.ring_words;
+    if (next + wire::kLineWords > its.limit) {
+      if (!may_wait) return Turned::kNoRoom;
+      if (!wait_for_room(its, next + wire::kLineWords)) return Turned::kStopped;
     }
   }
-  tls.line = next;
-  wire::Word* const line = tls.words + (next & (process.ring_words - 1));
+  its.line = next;
+  wire::Word* const line = its.words + (next & (process.ring_words - 1));
   line[0] = wire::time(read_counter());
   at = line + 1;
-  return true;
+  return Turned::kDone;
+}
+
+bool next_line(bool may_wait) {
+  const Turned turned = turn_line(tls, cursor(), may_wait);
+  if (turned == Turned::kStopped) turn_off();
+  return turned != Turned::kNoRoom;
 }
 
 }  // namespace syndrome::rt

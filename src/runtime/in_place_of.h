@@ -29,9 +29,12 @@ void in_place_of(Thread& its, const ThreadWindow& its_window, const Work& work) 
   tls.tid = own.tid;
   __syndrome_thread.cursor = __atomic_load_n(&its_window.cursor, __ATOMIC_RELAXED);
   work();
-  its.exact = tls.exact;
-  its.line = tls.line;
-  its.limit = tls.limit;
+  // With a draft, its ring has been left alone, or written to where it is its own (draft.h).
+  if (its.draft == nullptr) {
+    its.exact = tls.exact;
+    its.line = tls.line;
+    its.limit = tls.limit;
+  }
   tls = own;
   __syndrome_thread = window;
 }

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <time.h>
 
+#include "runtime/draft.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
 #include "runtime/follow_quiet.h"
@@ -33,7 +34,21 @@ void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, 
   if (extra != 0) at[4] = wire::operand(operand);
   appended(4 + extra);
   new_segment();
-  if (following()) after_sync(kind, object, operand);
+  if (!following()) return;
+  // Others wait for its version.
+  if (version != 0) keep_draft();
+  after_sync(kind, object, operand);
+  if (tls.draft == nullptr || version == 0) return;
+  ++tls.busy;
+  send_drafts();
+  --tls.busy;
+}
+
+/// A block that no other thread's events need an order with, and one that is part of what may be
+/// thrown away.
+[[nodiscard]] bool is_atomic_block(wire::Sync kind, wire::Word operand) {
+  return (kind == wire::Sync::kBlockBegin || kind == wire::Sync::kBlockEnd) &&
+         static_cast<wire::Block>(operand) == wire::Block::kAtomic;
 }
 
 /// Whether the event is one that only std::lock's end will show, or that nobody will see.
@@ -85,6 +100,13 @@ constinit thread_local wire::Word scratch[2 * wire::kLineWords]
 wire::Word* room(unsigned count) {
   release_exact();
   if (tls.state != ThreadState::kOn) return nullptr;
+  if (Draft* const draft = tls.draft; draft != nullptr) {
+    ++tls.busy;
+    if (draft->written + count > Draft::kWords && !is_over()) send_drafts();
+    if (tls.state == ThreadState::kOn && !is_over()) return draft->words + draft->written;
+    --tls.busy;
+    return nullptr;
+  }
   const auto used =
       (reinterpret_cast<std::uintptr_t>(cursor()) / sizeof(wire::Word)) % wire::kLineWords;
   if (used + count >= wire::kLineWords) {
@@ -102,7 +124,11 @@ wire::Word* room(unsigned count) {
 }
 
 void appended(unsigned count) {
-  cursor() += count;
+  if (Draft* const draft = tls.draft; draft != nullptr) {
+    __atomic_store_n(&draft->written, draft->written + count, __ATOMIC_RELEASE);
+  } else {
+    cursor() += count;
+  }
   --tls.busy;
 }
 
@@ -127,6 +153,9 @@ void sync(wire::Sync kind, std::uintptr_t object) {
   if (tls.deferring != 0 && defer(kind, object)) return;
   release_exact();
   if (following() && sync_quietly(kind, object, __syndrome_thread.call)) return;
+  if (following() && tls.busy == 0 && lock_by_position(kind, object, __syndrome_thread.call)) {
+    return;
+  }
   // Which may tell of locks, with versions: they come before this one's.
   if (following()) {
     settle();
@@ -140,7 +169,8 @@ void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
   release_exact();
   if (following() && renew_quietly(kind, object, operand)) return;
   if (following()) settle();
-  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 1, operand,
+  const bool ordered = tls.draft == nullptr || !is_atomic_block(kind, operand);
+  append_sync(kind, object, ordered ? next_version(wire::shard_of(kind, object)) : 0, 1, operand,
               __syndrome_thread.call);
 }
 
@@ -224,8 +254,8 @@ void thread_end() {
   tls.state = ThreadState::kEnded;
 }
 
-bool wait_for_room(std::uint64_t wanted) {
-  RingHeader& ring = *tls.ring;
+bool wait_for_room(Thread& its, std::uint64_t wanted) {
+  RingHeader& ring = *its.ring;
   SessionHeader& session = *process.session;
   // A recorder in another namespace of pids that has not moved for ten seconds is dead.
   constexpr unsigned kSilence = 100;
@@ -239,8 +269,8 @@ bool wait_for_room(std::uint64_t wanted) {
     }
     ring.waiting.store(1, std::memory_order_seq_cst);
     const std::uint64_t consumed = ring.consumed.load(std::memory_order_seq_cst);
-    tls.limit = consumed + process.ring_words;
-    if (wanted <= tls.limit) {
+    its.limit = consumed + process.ring_words;
+    if (wanted <= its.limit) {
       ring.waiting.store(0, std::memory_order_relaxed);
       return true;
     }

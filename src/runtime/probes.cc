@@ -138,7 +138,7 @@ PROBE void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint3
 PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   if (!recording()) return;
   if (holding()) return hold_locals(address, bytes);
-  if (following()) follow_locals(address, bytes);
+  if (following() && !follow_locals(address, bytes)) return;
   wire::Word* const at = room(3);
   if (at == nullptr) return;
   at[0] = wire::control(wire::Control::kLocals, 0, 0);

@@ -168,6 +168,7 @@ bool claim_ring(std::uint32_t number) {
   tls.words[0] = wire::time(read_counter());
   tls.exact = nullptr;
   tls.follower = nullptr;
+  tls.draft = nullptr;
   tls.holder = nullptr;
   if (process.pinned) {
     tls.exact = tls.words + 1;

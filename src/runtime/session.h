@@ -83,6 +83,8 @@ struct RingHeader {
   alignas(64) std::atomic<std::uint64_t> published;  // words since the thread began
   std::atomic<std::uint32_t> waiting;                // 1: its thread sleeps until `consumed` moves
   alignas(64) std::atomic<std::uint64_t> consumed;
+  /// Of all threads that have had the ring: blocks that nobody was told of (runtime/draft.h).
+  alignas(64) std::atomic<std::uint64_t> thrown_blocks;
 };
 static_assert(sizeof(RingHeader) <= kPage);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

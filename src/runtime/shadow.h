@@ -73,6 +73,8 @@ struct SyncClock {
   std::uint32_t atomic_bytes;  // of the object, when it is an atomic
   /// Who has been here, up to which position: at any of the objects that share this place.
   sieve::Known met;
+  /// Likewise, with all that those were behind (Draft::behind).
+  sieve::Known order;
 };
 /// The clock of the object, locked; an empty one when there was none.
 [[nodiscard]] SyncClock& lock_clock(sieve::Word object, bool in_memory);

@@ -35,8 +35,4 @@ void reset_shards();
 /// With --order exact: appends `word`, ordered by its shard when it is an access.
 void exact_probe(wire::Word word);
 
-/// Sleeps until the recorder has freed the words up to `wanted`. False: there is no recorder any
-/// more, or it has given up.
-[[nodiscard]] bool wait_for_room(std::uint64_t wanted);
-
 }  // namespace syndrome::rt

@@ -17,6 +17,7 @@ enum class ThreadState : std::uint32_t {
   kStarting,  // is being given a ring
 };
 
+struct Draft;
 struct Follower;
 struct Holder;
 
@@ -47,6 +48,7 @@ struct Thread {
   std::uint32_t deferred;
   Taken locks[8];
   Follower* follower;    // of this thread's accesses (follow.h); null: the ring gets all of them
+  Draft* draft;          // where the follower's words go (draft.h); null: into the ring
   Holder* holder;        // of this thread's calls (hold.h); null: none are held back
   bool keeps_key;        // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;  // numbers given by __syndrome_frame
@@ -98,6 +100,12 @@ inline void point_at_scratch() {
 /// Publishes the line and goes to the next one; waits for room if there is none, unless `may_wait`
 /// is false: then it returns false and nothing has changed.
 [[nodiscard]] bool next_line(bool may_wait);
+/// The same, in the ring of any thread, whose next word goes to `at`. kStopped: recording is over.
+enum class Turned : std::uint8_t { kDone, kNoRoom, kStopped };
+[[nodiscard]] Turned turn_line(Thread& its, wire::Word*& at, bool may_wait);
+/// Sleeps until the recorder has freed the words of its ring up to `wanted`. False: there is no
+/// recorder any more, or it has given up.
+[[nodiscard]] bool wait_for_room(Thread& its, std::uint64_t wanted);
 
 /// Gives the thread a ring and its number; the process attaches to its session if it has not yet.
 /// The thread's state is kOn or kOff afterwards.

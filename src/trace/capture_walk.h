@@ -82,6 +82,7 @@ enum class WalkStop : std::uint8_t {
 /// and, for a process that follows its accesses itself,
 ///   bool place(std::uint32_t slot, std::uint64_t position)  false: pause, and give it again
 ///   bool late(const LateRecord&), late(const LateLockRecord&)   likewise
+///   bool behind(std::uint32_t slot, std::uint64_t position)     likewise
 /// and may have, to be spared the accesses of a loop when it says so of all its sites:
 ///   bool knows_run(std::uint32_t index, std::uint64_t address, std::int64_t stride,
 ///                  std::uint64_t rounds)
@@ -384,6 +385,16 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
         at += wire::kLateLockWords;
         break;
       }
+      case Control::kBehind:
+        if constexpr (requires { visitor.behind(0u, 0ul); }) {
+          if (!visitor.behind(wire::top_of(word) & wire::kSlotMask, wire::position_of(word))) {
+            return stop(WalkStop::kPaused);
+          }
+        } else {
+          ++odd_;
+        }
+        ++at;
+        break;
       case Control::kSync: {
         const std::size_t operands = wire::operands_of(word);
         if (words.size() - at <= operands) return stop(WalkStop::kMore);
@@ -397,7 +408,8 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
         record.version = value(1);
         record.time = value(2);
         record.operand = value(3);
-        if (static_cast<std::size_t>(record.kind) >= wire::kSyncCount || operands < 3) {
+        if (static_cast<std::size_t>(record.kind) >= wire::kSyncCount ||
+            (operands < 3 && operands != 1)) {
           ++odd_;
           at += 1 + operands;
           break;

@@ -39,7 +39,10 @@ struct Slot {
 class Pipelined : public Source {
  public:
   Pipelined(std::unique_ptr<Source> inner, std::stop_source stop)
-      : inner_(std::move(inner)), noise_(inner_->noise()), stop_(std::move(stop)) {}
+      : inner_(std::move(inner)),
+        noise_(inner_->noise()),
+        left_out_blocks_(inner_->left_out_blocks()),
+        stop_(std::move(stop)) {}
 
   void start() {
     producer_ = std::thread([this] { produce(); });
@@ -82,6 +85,7 @@ class Pipelined : public Source {
   Progress progress() const override { return progress_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
   std::optional<std::uint64_t> noise() const override { return noise_; }
+  std::uint64_t left_out_blocks() const override { return left_out_blocks_; }
 
  private:
   Result<Batch> end() const {
@@ -155,6 +159,7 @@ class Pipelined : public Source {
 
   std::unique_ptr<Source> inner_;
   std::optional<std::uint64_t> noise_;
+  std::uint64_t left_out_blocks_;
   std::array<std::size_t, kSpaceCount> known_ = sizes_of(Names());  // names handed over so far
 
   std::mutex mutex_;

@@ -48,6 +48,10 @@ class Source {
   /// The seed of the noise that was made while the trace was recorded (runtime/noise.h); none: no
   /// noise. Known from the beginning.
   [[nodiscard]] virtual std::optional<std::uint64_t> noise() const { return std::nullopt; }
+
+  /// Blocks that ran and are not in the trace, because they are in no cycle (runtime/draft.h).
+  /// Known from the beginning.
+  [[nodiscard]] virtual std::uint64_t left_out_blocks() const { return 0; }
 };
 
 }  // namespace syndrome::trace
