@@ -98,6 +98,87 @@ class Past {
   Word limits_[kKnown]{};
 };
 
+/// What is *clear*, when nothing but atomicity is checked: what a slot did at positions below
+/// Clear::of(slot) is in no cycle, neither in one that is still to be closed nor in one that has
+/// been, unless it is in the trace with all of that. What is past may be in one that has been
+/// closed.
+///
+/// A transaction that is over is clear when all that came directly before it is. In a cycle, one
+/// would have had to be clear before all others, and before the one that it comes behind.
+///
+/// State, and who may touch it: anyone raises it.
+class Clear {
+ public:
+  [[nodiscard]] Word of(std::uint32_t slot) const {
+    return slot < kKnown ? __atomic_load_n(&clear_[slot], __ATOMIC_RELAXED) : 0;
+  }
+  void raise(std::uint32_t slot, Word position) {
+    if (slot >= kKnown) return;
+    Word was = of(slot);
+    while (was < position && !__atomic_compare_exchange_n(&clear_[slot], &was, position, false,
+                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
+  }
+  void clear() {
+    for (Word& word : clear_) word = 0;
+  }
+
+ private:
+  Word clear_[kKnown]{};
+};
+
+/// Of a slot: the transactions that are over and were not clear then, the last few of them
+/// together.
+class Unclear {
+ public:
+  /// Whether what the slot did at positions below is clear, after a transaction is over. `before`
+  /// is all that came directly before it, or before what its slot had done until then.
+  bool over(Clear& clear, std::uint32_t slot, Word position, const Known& before,
+            std::uint32_t slots) {
+    if (settle(clear, slot, slots) && are_clear(clear, slot, before, slots)) {
+      clear.raise(slot, position);
+      return true;
+    }
+    Over& last =
+        overs_[count_ == kMost ? (first_ + kMost - 1) % kMost : (first_ + count_++) % kMost];
+    last.position = position;
+    last.before.copy(before, slots);
+    return false;
+  }
+  /// Whether nothing is left of them that is not clear.
+  bool settle(Clear& clear, std::uint32_t slot, std::uint32_t slots) {
+    while (count_ != 0) {
+      const Over& next = overs_[first_];
+      if (next.position > clear.of(slot)) {
+        if (!are_clear(clear, slot, next.before, slots)) return false;
+        clear.raise(slot, next.position);
+      }
+      first_ = (first_ + 1) % kMost;
+      --count_;
+    }
+    return true;
+  }
+  void forget() { count_ = 0; }
+
+ private:
+  static constexpr std::uint32_t kMost = 32;
+  struct Over {
+    Word position;
+    Known before;
+  };
+  [[nodiscard]] static bool are_clear(const Clear& clear, std::uint32_t slot, const Known& before,
+                                      std::uint32_t slots) {
+    for (std::uint32_t i = 0; i < slots && i < kKnown; ++i) {
+      if (i != slot && before.at[i] > clear.of(i)) return false;
+    }
+    return true;
+  }
+
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+  Over overs_[kMost]{};
+};
+
 /// What posts to a semaphore make known to waits behind them, or happens-before annotations to
 /// happens-after ones: all that came before. At one address, of the kind that came last.
 struct Signals {

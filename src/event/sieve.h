@@ -89,6 +89,13 @@ struct Cell {
   /// In the site of any plain entry that nothing was told of: its bytes were accessed at different
   /// ones (event/byte_sites.h). Sites are numbers below.
   static constexpr std::uint32_t kSeveral = 1u << 28;
+  /// Whether what is past is forgotten, by what it says of positions below which all is past, or
+  /// clear.
+  [[nodiscard]] bool forgets(Word position, Word past, Word clear) const {
+    if (position >= past) return false;
+    const std::uint32_t told = flags();
+    return told == 0 || (told == kDrafted && position < clear);
+  }
   [[nodiscard]] bool stirred() const { return (site_b & (kStirred | kReleased)) != 0; }
   [[nodiscard]] std::uint32_t flags() const { return site_b & kFlags; }
 };

@@ -33,12 +33,13 @@ template <class Host>
   unsigned count = 0;
   bool merged = false;
   // What is left of an entry. False: it has to be told.
-  const bool stirred = cell.stirred();
   const auto keep = [&](Word bits, std::uint32_t site) {
     const Entry entry{bits};
     if (entry.empty()) return true;
     if ((bits & Entry::kAtomic) != 0) return false;
-    if (!stirred && entry.position() < host.past(entry.slot())) return true;
+    if (cell.forgets(entry.position(), host.past(entry.slot()), host.clear(entry.slot()))) {
+      return true;
+    }
     if ((bits & both) != 0) {
       Word superfluous = mine;
       if (!thread.owns(entry)) {
@@ -176,7 +177,6 @@ template <class Host>
   std::uint32_t* site_of_same = nullptr;
   bool covered = false;
   bool foreign = false;
-  const bool stirred = cell.stirred();
   // False: it has to be told, or is not for here.
   const auto look = [&](Word& entry, Word flags, std::uint32_t& site) {
     ++count;
@@ -191,7 +191,7 @@ template <class Host>
         covered |= each.position() >= thread.since && (has & access.bytes) == access.bytes;
         if ((bits & mine) != 0) bits &= ~(mine | Entry::kTold);
       } else if (each.position() < host.horizon(each.slot()) ||
-                 (!stirred && each.position() < host.past(each.slot()))) {
+                 cell.forgets(each.position(), host.past(each.slot()), host.clear(each.slot()))) {
         foreign |= conflict;
         bits = 0;
       } else {

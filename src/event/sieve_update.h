@@ -31,6 +31,7 @@ void each_run(unsigned bytes, const Visit& visit) {
 ///   Word horizon(slot)                         all threads know of what is at positions below, and
 ///                                              it is not in the block that is open
 ///   Word past(slot)                            what is at positions below is past (Past)
+///   Word clear(slot)                           and clear (Clear)
 ///   void intrude(Entry)                        what its thread did, in its open block or since it
 ///                                              last synchronized, does not stand for what it does
 ///   void intrude_all()                         the same, of all threads
@@ -130,7 +131,9 @@ class Update {
     const auto take = [&](Word bits, std::uint32_t site) {
       const Entry entry{bits};
       if (entry.empty() || count_ == kMost) return;
-      if (!cell_.stirred() && is_past(entry)) return;
+      if (cell_.forgets(entry.position(), host_.past(entry.slot()), host_.clear(entry.slot()))) {
+        return;
+      }
       if (!me_.owns(entry) && entry.position() < host_.horizon(entry.slot())) return;
       all_[count_++] = {entry, site};
     };

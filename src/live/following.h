@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -23,6 +24,7 @@
 #include "event/sieve_quick.h"
 #include "event/sieve_update.h"
 #include "live/differential.h"
+#include "live/simulated_drafts.h"
 #include "live/simulated_filter.h"
 #include "live/simulated_marks.h"
 
@@ -48,6 +50,7 @@ class Following {
     if (!is_access(event)) {
       if (event.flags == 0 && sync_quietly(thread, event)) return;
       filter_.new_segment(event.thread);
+      if (way_.drafts && event.flags == 0) return draft(thread, event);
       append(event);
       if (event.flags == 0) follow(thread, event);
       return;
@@ -92,12 +95,18 @@ class Following {
                           sieve::update_listed(*this, cell, thread, access);
       if (!quiet && !listed) sieve::Update(*this, thread, cell).access(access);
     }
+    if (leaves_) drafts_.leave(thread.slot);
+    if (leaves_) send();
+    leaves_ = false;
     if (!access.atomic) return;
     Event atomic = event;
     atomic.target = variable(place.address, place.bytes);
+    object_ = {8, static_cast<std::uint32_t>(access.granule)};
     append(atomic);
+    object_.reset();
     meet(thread, event);
     if (thread.begin == 0) pass(thread);
+    send();
   }
 
   // Of a Host.
@@ -140,8 +149,13 @@ class Following {
                       entry.atomic() ? MemoryOrder::kRelaxed : MemoryOrder::kPlain,
                       0};
     put_late(entry.slot(), entry.position(), false, event);
+    if (way_.drafts) {
+      drafts_.late(now_->slot, entry.slot(), entry.position(), event, granule);
+    }
   }
-  void after(sieve::Entry) {}
+  void after(sieve::Entry entry) {
+    if (way_.drafts) drafts_.late(now_->slot, entry.slot(), entry.position(), std::nullopt, 0);
+  }
   void intrude(sieve::Entry entry) {
     if (installing_) return;
     for (const auto& [id, thread] : threads_) {
@@ -149,29 +163,41 @@ class Following {
     }
   }
   void intrude_all() { filter_.intrude_all(); }
-  static void stamp() {}
-  [[nodiscard]] static bool drafts() { return false; }
+  void stamp() { leaves_ = way_.drafts; }
+  [[nodiscard]] bool drafts() const { return way_.drafts && drafts_.by_position(now_->slot); }
   void forget(std::uint64_t granule) {
     if (!installing_) filter_.forget(id_, granule);
   }
   [[nodiscard]] sieve::Word past(std::uint32_t slot) const { return past_.of(slot); }
+  [[nodiscard]] sieve::Word clear(std::uint32_t slot) const { return drafts_.clear(slot); }
   [[nodiscard]] sieve::Word horizon(std::uint32_t slot) const {
     return sieve::without_block(horizon_.of(slot), begin_of(slot));
   }
   void now(const sieve::Access& access, unsigned from, unsigned count) {
     if (installing_) return;
     filter_.new_segment(id_);
+    // Nothing but the time says what is before it.
+    if (leaves_) object_ = {9, 0};
+    granule_ = access.granule;
     append({id_, variable(access.granule + from, count), SiteId(access.site),
             access.write ? EventKind::kWrite : EventKind::kRead, 0,
             access.atomic ? MemoryOrder::kRelaxed : MemoryOrder::kPlain, 0});
+    granule_ = 0;
+    object_.reset();
   }
 
+  [[nodiscard]] std::uint64_t thrown() const { return drafts_.thrown(); }
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   /// How often an access became one with another that was at another site.
   [[nodiscard]] std::uint64_t joined() const { return joined_; }
   /// Bytes that were told late at a site where their thread never accessed them.
   [[nodiscard]] std::uint64_t misplaced() const { return misplaced_; }
-  [[nodiscard]] std::vector<Event> trace() const {
+  /// None: the checker would wait for something that never comes.
+  [[nodiscard]] std::optional<std::vector<Event>> trace() {
+    if (way_.drafts) {
+      send();
+      return drafts_.merged(told_.size());
+    }
     std::vector<Event> all;
     auto next = late_.begin();
     for (std::size_t i = 0; i <= told_.size(); ++i) {
@@ -331,7 +357,13 @@ class Following {
     }
     now_ = &thread;
     filter_.new_segment(id_);
+    if (way_.drafts) {
+      drafts_.begin(slot, thread.position);
+      object_ = {1, id_.value};
+    }
     append({id_, 0, SiteId(), EventKind::kEnter, 0, MemoryOrder::kPlain, 0});
+    object_.reset();
+    send();
     return thread;
   }
 
@@ -432,7 +464,61 @@ class Following {
   void append(const Event& event) {
     tell_held();
     told_.push_back(event);
+    if (way_.drafts && granule_ != 0 && !object_) {
+      drafts_.access(now_->slot, event, granule_, now_->position);
+    } else if (way_.drafts) {
+      drafts_.event(now_->slot, event, object_);
+    }
     new_position();
+    if (way_.drafts) drafts_.place(now_->slot, now_->position);
+  }
+
+  // Drafts, as runtime/draft.cc has them.
+
+  void draft(Thread& thread, const Event& event) {
+    const bool taken = event.kind == EventKind::kAcquire || event.kind == EventKind::kAcquireShared;
+    const bool released =
+        event.kind == EventKind::kRelease || event.kind == EventKind::kReleaseShared;
+    const bool block = event.kind == EventKind::kBegin || event.kind == EventKind::kEnd;
+    if (taken) drafts_.acquire(thread.slot, event.target);
+    if ((!taken && !released && !block) || !drafts_.by_position(thread.slot)) {
+      object_ = object_of(event);
+    }
+    append(event);
+    const bool versioned = object_.has_value();
+    object_.reset();
+    if (released) drafts_.release(thread.slot, event.target, thread.position);
+    if (taken || released) drafts_.held(thread.slot, taken ? 1 : -1);
+    follow(thread, event);
+    if (versioned || told_.size() % 29 == 0) send();
+  }
+  [[nodiscard]] static SimulatedDrafts::Object object_of(const Event& event) {
+    switch (event.kind) {
+      case EventKind::kFork:
+      case EventKind::kJoin: return {1, event.child().value};
+      case EventKind::kAcquire:
+      case EventKind::kAcquireShared:
+      case EventKind::kRelease:
+      case EventKind::kReleaseShared: return {2, event.target};
+      case EventKind::kBegin:
+      case EventKind::kEnd:
+      // A thread stops (with_stops() in differential.cc).
+      case EventKind::kFence: return {1, event.thread.value};
+      case EventKind::kBarrierArrive:
+      case EventKind::kBarrierLeave: return {4, event.target};
+      case EventKind::kPost:
+      case EventKind::kWait: return {5, event.target};
+      case EventKind::kCondWait:
+      case EventKind::kCondSignal:
+      case EventKind::kCondBroadcast: return {6, event.target};
+      default: return {7, event.target};
+    }
+  }
+  void send() {
+    if (!way_.drafts) return;
+    drafts_.send(
+        [&](std::uint32_t slot) { return past_.of(slot); },
+        [&](std::uint64_t granule) { cells_[granule][0].site_b |= sieve::Cell::kStirred; });
   }
   void new_position() {
     now_->told();
@@ -481,6 +567,9 @@ class Following {
     if (!way_.only_atomicity || thread.after_unknown) return;
     raise_past(thread);
     if (way_.page != 0) passed(thread);
+    if (way_.drafts && thread.begin == 0) {
+      drafts_.pass(thread.slot, thread.position, thread.before, told_.size() % 2 == 0);
+    }
   }
   void raise_past(const Thread& thread) {
     const auto slots = static_cast<std::uint32_t>(slots_.size());
@@ -607,6 +696,10 @@ class Following {
   std::uint64_t misplaced_ = 0;
   Thread* now_ = nullptr;
   ThreadId id_;
+  SimulatedDrafts drafts_;
+  std::optional<SimulatedDrafts::Object> object_;  // of the event that is told, if it has a version
+  std::uint64_t granule_ = 0;                      // of the access that is told
+  bool leaves_ = false;
   std::vector<Event> told_;
   std::multimap<std::pair<std::size_t, sieve::Word>, Event> late_;  // by place and order
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> variables_;

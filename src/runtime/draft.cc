@@ -65,6 +65,10 @@ void unlock(std::atomic<std::uint32_t>& word) {
 class Drafts {
  public:
   explicit Drafts(bool forever) : count_(known_slots()) {
+    advance_past();
+    // Before the drafts are looked at: what is past then has been written there.
+    for (std::uint32_t i = 0; i < count_; ++i) past_[i] = past_of(i);
+    std::atomic_thread_fence(std::memory_order_acquire);
     mine_ = lock(sending, forever);
     for (std::uint32_t i = 0; i < count_; ++i) {
       Follower* const follower = follower_at(i);
@@ -100,7 +104,12 @@ class Drafts {
         find_end(each, each.draft == whole);
         changed |= each.end != end;
       }
+      whole_ &= !changed;
     }
+  }
+  /// All that was past has been sent.
+  void raise_clear() const {
+    for (std::uint32_t i = 0; i < count_ && whole_; ++i) clear.raise(i, past_[i]);
   }
   /// False: recording has ended.
   [[nodiscard]] bool send() {
@@ -150,7 +159,7 @@ class Drafts {
     Draft& draft = *each.draft;
     while (draft.sent < each.end) {
       Word* const record = draft.words + draft.sent;
-      leave_out_past(record, each.slot, draft.sent_place);
+      leave_out_clear(record, each.slot, draft.sent_place);
       const unsigned length = length_of(*record);
       if (!put(*each.thread, record, length)) return false;
       draft.sent += length;
@@ -162,7 +171,7 @@ class Drafts {
   }
 
   /// An access of the thread of `slot` at `position`, or of another one before it.
-  static void leave_out_past(Word* record, std::uint32_t slot, Word position) {
+  static void leave_out_clear(Word* record, std::uint32_t slot, Word position) {
     Word address = *record;
     Word bytes = 1;
     if (wire::is_control(*record)) {
@@ -180,11 +189,11 @@ class Drafts {
       }
     }
     if (bytes == 0) return;
-    // Before it is asked: who finds it past after this sees that it is in the trace, or it is not.
+    // Before it is asked: who finds it clear after this sees that it is in the trace, or it is not.
     if (!wire::is_control(*record) || wire::kind_of(*record) != wire::Control::kWide) {
       stir(address & wire::kAddressMask);
     }
-    if (position >= past_of(slot)) return;
+    if (position >= clear_of(slot)) return;
     if (wire::is_control(*record) && wire::kind_of(*record) == wire::Control::kLate) {
       record[1] = wire::operand(0);
       return;
@@ -208,6 +217,8 @@ class Drafts {
 
   std::uint32_t count_;
   bool mine_ = false;
+  bool whole_ = true;  // nothing was cut
+  Word past_[sieve::kKnown];
   Each all_[sieve::kKnown];
 };
 
@@ -241,6 +252,20 @@ void begin_region(Follower& self) {
   draft.base = self.told_depth;
   draft.low = self.depth;
   draft.blocks = 0;
+}
+
+/// Threads that have been interrupted do not look themselves.
+void clear_others(std::uint32_t own, std::uint32_t slots) {
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    Follower* const other = i != own ? follower_at(i) : nullptr;
+    if (other == nullptr) continue;
+    std::uint32_t nobody = 0;
+    if (!other->draft.lock.compare_exchange_strong(nobody, tls.tid, std::memory_order_acquire)) {
+      continue;
+    }
+    (void)other->draft.unclear.settle(clear, i, slots);
+    unlock(other->draft.lock);
+  }
 }
 
 /// Slots that have come since may have been met.
@@ -290,7 +315,8 @@ void begin_draft(Follower& self) {
   if (!self.thread.only_atomicity || slots_in_use() > sieve::kKnown) return;
   empty(draft);
   __atomic_store_n(&draft.sent_place, self.thread.position, __ATOMIC_RELAXED);
-  draft.locks = draft.sends = draft.throws = 0;
+  draft.locks = draft.sends = draft.throws = draft.held_back = 0;
+  draft.unclear.forget();
   draft.leaves = draft.waits = false;
   draft.behind = {};
   begin_region(self);
@@ -306,6 +332,8 @@ void leave_draft(Follower& self) {
 void settle_draft(Follower& self) {
   Draft& draft = self.draft;
   if (!draft.leaves && !draft.waits) return;
+  // What is written in place of others is sent at the end (settle_for_all()).
+  if (last_settler.load(std::memory_order_relaxed) == tls.tid) return;
   ++tls.busy;
   if (draft.leaves && tls.draft != nullptr) leave_draft(self);
   if (draft.waits && tls.draft == nullptr && tls.follower != nullptr) {
@@ -342,12 +370,20 @@ void send_first(wire::Word label) {
 
 void pass_draft(Follower& self) {
   Draft& draft = self.draft;
-  if (draft.locks != 0 || self.blocks != 0 || self.scopes != 0) return;
-  if (past_of(self.thread.slot) < self.thread.position) {
-    if (!draft.clean) begin_region(self);
-    return;
-  }
+  if (self.blocks != 0 || self.scopes != 0) return;
+  const std::uint32_t slots = known_slots();
+  const std::uint32_t slot = self.thread.slot;
   (void)lock(draft.lock, true);
+  const bool all = !self.thread.after_unknown &&
+                   draft.unclear.over(clear, slot, self.thread.position, self.thread.before, slots);
+  self.mine.clear = clear_of(slot) << sieve::kPositionShift;
+  constexpr std::uint32_t kPatience = 16;
+  if (!all && ++draft.held_back % kPatience == 0) clear_others(slot, slots);
+  if (draft.locks != 0) return unlock(draft.lock);
+  if (!all) {
+    if (!draft.clean) begin_region(self);
+    return unlock(draft.lock);
+  }
   if (draft.sent == draft.written) {
     empty(draft);
     begin_region(self);
@@ -372,6 +408,7 @@ void come_behind(Follower& self, std::uint32_t slot, wire::Word position) {
 
 void come_behind(Follower& self, const SyncClock& clock) {
   const std::uint32_t slots = known_slots();
+  if (clock.met_unknown) self.thread.after_unknown = true;
   for (std::uint32_t i = 0; i < slots; ++i) {
     if (i == self.thread.slot) continue;
     const Word met = clock.met.at[i];
@@ -388,7 +425,9 @@ void come_behind_all() {
   for (std::uint32_t i = 0; i < known_slots() && tls.draft != nullptr; ++i) {
     const Follower* const other = follower_at(i);
     if (other == nullptr || other == tls.follower) continue;
-    const Word place = __atomic_load_n(&other->draft.sent_place, __ATOMIC_RELAXED);
+    Word place = __atomic_load_n(&other->draft.sent_place, __ATOMIC_RELAXED);
+    // It has no draft: what it has told is in its ring.
+    if (place == ~Word{0}) place = __atomic_load_n(&other->thread.told_at, __ATOMIC_ACQUIRE);
     if (tls.draft->comes_behind(i, place)) append(behind(i, place));
   }
   --tls.busy;
@@ -412,6 +451,7 @@ void send_drafts() {
     good = drafts.send();
     empty(own);
     own.clean = false;
+    drafts.raise_clear();
   }
   if (!good) return turn_off();
   // Nearly all of it is sent: then rather at once.

@@ -1,17 +1,20 @@
 // What a thread tells when nothing but atomicity is checked, until somebody has to read it.
 //
 // Its words go into a *draft*, not into its ring. At a *clean point* (no block is open, no lock is
-// held) all that it told since the last one may be past (sieve::Past): in no cycle, whatever comes.
-// Then it is thrown away, and nobody ever reads it. What is not past stays, and may be thrown away
-// at a later clean point. Whoever runs out of room, or tells of something else than locks and
+// held) all that it told since the last one may be clear (sieve::Clear): in no cycle, whatever
+// comes. Then it is thrown away, and nobody ever reads it. What is not stays, and may be thrown
+// away at a later clean point. Whoever runs out of room, or tells of something else than locks and
 // blocks, sends the drafts of all threads: the words go into the rings as if they had been written
 // there.
 //
-// Why that is right. A transaction that is past is in no cycle. An edge between two that are not
-// past is told by both of their threads, or is implied by a path; had that led through one that is
-// past, what is before it would be past as well. So the graph of what is sent has the cycles of the
-// graph of everything. What is thrown away lies between two clean points, so that what is sent has
-// each release with its acquire, and each end with its begin.
+// Why that is right. A transaction that is clear is in no cycle. An edge between two that are not
+// is told by both of their threads, or is implied by a path; had that led through one that is
+// clear, what is before it would be clear as well. So the graph of what is sent has the cycles of
+// the graph of everything. Those that are in a cycle never become clear by themselves; but once all
+// that has been told is sent, what is past of it is: it is over, and so is all that came before it,
+// so that nothing leads there any more, and what is in a cycle with it is in the trace. What is
+// thrown away lies between two clean points, so that what is sent has each release with its
+// acquire, and each end with its begin.
 //
 // Locks are ordered by positions here: a taking comes behind the releases of the others that have
 // been at the lock, and what those were behind (SyncClock::order), each named by a word of its own
@@ -20,7 +23,7 @@
 // words say what it was behind, for what follows. In this order, nothing waits for what comes after
 // it: the first word waits for nothing, and everything else for what was there before it.
 //
-// Accesses that are past when they are sent are left out: in cells, what is past is forgotten,
+// Accesses that are clear when they are sent are left out: in cells, what is clear is forgotten,
 // unless it is in the trace (Cell::kStirred, set before an access is sent). Otherwise one of later
 // could come to lie before it.
 //
@@ -32,7 +35,8 @@
 //
 // State, and who may touch it:
 //   written               its thread; others look
-//   sent, sent_place      who holds the draft's lock; others look
+//   sent, sent_place,
+//   unclear               who holds the draft's lock; others look
 //   words                 its thread, behind `written`; who holds the lock, before it
 //   the rest              its thread
 // All drafts are sent under one lock, which is taken before theirs. Its thread's ring is written to
@@ -66,6 +70,7 @@ struct Draft {
   wire::Word written;               // words of whole records
   wire::Word sent;                  // of them, those that are in the ring
   wire::Word sent_place;            // the last position in the ring
+  sieve::Unclear unclear;           // likewise under the lock
   // Since the last clean point, words from here on: its position; for each slot, what is behind it
   // of what was thrown away, or a pad; …
   wire::Word from;
@@ -79,7 +84,8 @@ struct Draft {
   bool waits;           // likewise: for drafts of others to be sent
   std::uint32_t sends;  // by its thread
   std::uint32_t throws;
-  wire::Word blocks;  // that have ended since
+  std::uint32_t held_back;  // how often others kept what it did from being clear
+  wire::Word blocks;        // that have ended since
   /// Of each slot: the position that some record so far is behind. Others look.
   sieve::Known behind;
   sieve::Known behind_before;  // the same of records before `from`

@@ -308,6 +308,7 @@ bool start_following(std::uint32_t slot) {
   self->mine.set(self->thread);
   self->mine.asked = &self->asked;
   self->mine.past = past_of(slot) << sieve::kPositionShift;
+  self->mine.clear = clear_of(slot) << sieve::kPositionShift;
   begin_log(*self);
   self->its_thread = &tls;
   self->its_window = &__syndrome_thread;

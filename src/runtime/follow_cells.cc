@@ -90,7 +90,7 @@ bool follow_in_four(const Mine& mine, Cell& cell, Word accessed, std::uint32_t s
     Word entry = i == 1 ? was[i] & ~flags_of_b : was[i];
     if (entry == 0) continue;
     if (((entry ^ mine.who) & Mine::kWho) == 0 && entry >= mine.first) {
-      if (entry < mine.past && !cell.stirred()) continue;
+      if (cell.forgets(entry, mine.past, mine.clear)) continue;
       const Word has = write ? entry >> 8 : entry | (entry >> 8);
       covered |= entry >= mine.since && (bytes & ~has) == 0;
       if ((entry & superfluous) != 0) entry &= ~(superfluous | Entry::kTold);

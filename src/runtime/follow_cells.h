@@ -61,6 +61,7 @@ struct Host {
     self.draft.leaves = tls.draft != nullptr;
   }
   [[nodiscard]] static Word past(std::uint32_t slot) { return past_of(slot); }
+  [[nodiscard]] static Word clear(std::uint32_t slot) { return clear_of(slot); }
   [[nodiscard]] static bool drafts() { return tls.draft != nullptr; }
   [[nodiscard]] static Word begin_of(std::uint32_t slot) { return rt::begin_of(slot); }
 
@@ -126,14 +127,14 @@ bool renew(Follower& self, Word address, Word bytes);
 [[nodiscard]] [[gnu::always_inline]] inline bool own_or_past(const Mine& mine, const Cell& cell,
                                                              Word& entry) {
   if (((entry ^ mine.who) & (Mine::kWho | Entry::kMore)) == 0 && entry >= mine.first) {
-    if (entry < mine.past && !cell.stirred()) entry = 0;
+    if (cell.forgets(entry, mine.past, mine.clear)) entry = 0;
     return true;
   }
   if (entry == 0) return true;
   constexpr Word kSpecial = Entry::kAtomic | Entry::kLock | Entry::kMore;
   if ((entry & kSpecial) != 0) return false;
   const Entry other{entry};
-  if (other.position() >= past_of(other.slot()) || cell.stirred()) return false;
+  if (!cell.forgets(other.position(), past_of(other.slot()), clear_of(other.slot()))) return false;
   entry = 0;
   return true;
 }
@@ -147,7 +148,7 @@ bool renew(Follower& self, Word address, Word bytes);
   const Entry other{entry};
   const std::uint32_t slot = other.slot();
   if (other.position() < Host::horizon(slot) ||
-      (other.position() < past_of(slot) && !cell.stirred())) {
+      cell.forgets(other.position(), past_of(slot), clear_of(slot))) {
     entry = 0;
     return true;
   }
@@ -199,12 +200,12 @@ template <bool kWrite>
   Word a = was_a;
   Word b = was_b;
   if (own_a) {
-    if (a < mine.past && !cell.stirred()) a = 0;
+    if (cell.forgets(a, mine.past, mine.clear)) a = 0;
   } else if (a != 0 && !yields(mine, cell, a, both, conflicts, superfluous)) {
     return false;
   }
   if (own_b) {
-    if (b < mine.past && !cell.stirred()) b = 0;
+    if (cell.forgets(b, mine.past, mine.clear)) b = 0;
   } else if (b != 0 && !yields(mine, cell, b, both, conflicts, superfluous)) {
     return (b & Entry::kMore) != 0 && follow_in_four(mine, cell, accessed, site);
   }

@@ -17,6 +17,7 @@
 namespace syndrome::rt {
 
 sieve::Past past;
+sieve::Clear clear;
 sieve::Horizon horizons;  // under horizon_lock, but to be looked at
 std::atomic<Word> begins[sieve::kSlots];
 
@@ -65,9 +66,14 @@ void give_clock(Follower& self) {
 /// What the thread does up to `position` comes before whatever others do here later.
 void leave_mark(const Follower& self, SyncClock& clock, Word position) {
   const std::uint32_t slot = self.thread.slot;
-  if (slot < sieve::kKnown) clock.met.at[slot] = position;
+  if (slot < sieve::kKnown) {
+    clock.met.at[slot] = position;
+  } else {
+    clock.met_unknown = true;
+  }
 }
 void read_marks(Follower& self, const SyncClock& clock) {
+  if (clock.met_unknown) self.thread.after_unknown = true;
   self.thread.comes_after(clock.met, slot_count.load(std::memory_order_relaxed));
 }
 
@@ -120,15 +126,19 @@ void raise_past(Follower& self) {
     return;
   }
   constexpr std::uint32_t kPatience = 32;
-  if (++self.held_back % kPatience != 0) return;
+  if (++self.held_back % kPatience == 0) advance_past();
+}
+
+}  // namespace
+
+void advance_past() {
+  const std::uint32_t slots = slot_count.load(std::memory_order_relaxed);
   if (past_lock.exchange(1, std::memory_order_acquire) != 0) return;
   past.advance_all(slots, [](std::uint32_t slot) -> const sieve::Known& {
     return followers[slot].load(std::memory_order_acquire)->thread.before;
   });
   past_lock.store(0, std::memory_order_release);
 }
-
-}  // namespace
 
 void pass(Follower& self) {
   raise_past(self);
@@ -192,6 +202,7 @@ void reset_order() {
   forget_drafts();
   horizons.clear();
   past.clear();
+  clear.clear();
   past_lock.store(0, std::memory_order_relaxed);
   horizon_lock.store(0, std::memory_order_relaxed);
 }
@@ -407,6 +418,8 @@ bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call
     return false;
   }
   tell_frames(self);
+  // Who sends waits for cells, and who holds one may wait for a clock (renew()).
+  make_draft_room();
   const bool taken = kind == Sync::kAcquire || kind == Sync::kAcquireShared;
   if (taken) {
     const SyncClock& clock = take_clock(self, object, true);

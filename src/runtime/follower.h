@@ -42,7 +42,8 @@ struct Mine {
   Word first;
   Word since;
   Word fresh;
-  Word past;  // what is before is past (sieve::Past)
+  Word past;   // what is before is past (sieve::Past) …
+  Word clear;  // … and clear
   const sieve::Thread* thread;
   sieve::ByteSitesCache* asked;  // of byte_sites
   Word page;                     // the word of a page that the thread has come to (event/pages.h)
@@ -317,6 +318,11 @@ extern sieve::Past past;
 [[nodiscard]] inline Word past_of(std::uint32_t slot) {
   return past.of(slot);
 }
+/// And clear.
+extern sieve::Clear clear;
+[[nodiscard]] inline Word clear_of(std::uint32_t slot) {
+  return clear.of(slot);
+}
 /// All threads know of what the slot did at positions below.
 extern sieve::Horizon horizons;
 [[nodiscard]] inline Word horizon_of(std::uint32_t slot) {
@@ -331,6 +337,8 @@ void never_alone();
 [[nodiscard]] std::uint32_t slots_in_use();
 [[nodiscard]] Follower* follower_of(std::uint32_t slot);  // null: it has no thread
 [[nodiscard]] Follower* follower_at(std::uint32_t slot);  // or of the slot's last thread
+/// What is past may be more by now: of all threads together.
+void advance_past();
 /// Behind an event of the thread, and all that came before that is known.
 void pass(Follower& self);
 

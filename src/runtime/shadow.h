@@ -75,6 +75,7 @@ struct SyncClock {
   sieve::Known met;
   /// Likewise, with all that those were behind (Draft::behind).
   sieve::Known order;
+  bool met_unknown;  // someone of whom no position is kept has been here
 };
 /// The clock of the object, locked; an empty one when there was none.
 [[nodiscard]] SyncClock& lock_clock(sieve::Word object, bool in_memory);
