@@ -394,9 +394,75 @@ void go_direct(Follower& self) {
   self.log.direct = true;
 }
 
+namespace {
+
+/// Whether the function that runs is not one whose accesses are taken here.
+[[nodiscard]] inline bool is_elsewhere(const Follower& self) {
+  return self.depth == 0 || self.leaf != 0;
+}
+
+/// Accesses to pages that are the thread's own, and functions. The first word that is another one.
+/// The log is at the thread's position, which stays as long as nothing is told.
+[[nodiscard]] const Word* take_logged(Follower& self, const Follower::Sites*& sites_of,
+                                      const Word* word, const Word* end) {
+  Log& log = self.log;
+  Follower::Sites sites = *sites_of;
+  const Word own = self.mine.page;
+  Word index = ~Word{0};
+  Chunk* chunk = nullptr;
+  for (; word < end; ++word) {
+    const Word it = *word;
+    Recent& recent = log.recent[wire::top_of(it) % Recent::kSites];
+    if (extend(log, recent, it, sites.base)) {
+      in_order();
+      if (__atomic_load_n(recent.page, __ATOMIC_RELAXED) == own) continue;
+      // Whoever opens the page may have taken the item before or behind that.
+      recent.number = 0;
+      break;
+    }
+    if (wire::is_control(it)) {
+      if (!take_function(self, it)) break;
+      if (is_elsewhere(self)) return word + 1;
+      sites_of = &sites_of_function(self, self.frames[self.depth - 1].function);
+      sites = *sites_of;
+      continue;
+    }
+    const std::uint32_t number = wire::top_of(it) - 1;
+    if (number >= sites.count) break;
+    const unit::Site& site = sites.first[number];
+    const Word address = wire::address_of(it);
+    const Word bytes = site.bytes;
+    if (site.kind > unit::SiteKind::kReadWrite || address % kPageBytes + bytes > kPageBytes) break;
+    if (address >> kChunkBits != index) {
+      index = address >> kChunkBits;
+      chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
+      if (chunk == nullptr) break;
+    }
+    Word& page = page_of(*chunk, address);
+    if (__atomic_load_n(&page, __ATOMIC_ACQUIRE) != own) break;
+    recent = {log.end, next_up(it + bytes), next_down(it, bytes),
+              &page,   sites.base,          static_cast<std::uint32_t>(bytes)};
+    const Word kind = site.kind != unit::SiteKind::kRead ? LogItem::kWrite : LogItem::kRead;
+    add(log, LogItem::place(static_cast<LogItem::Kind>(kind), address),
+        LogItem::access(sites.base + number, bytes));
+    in_order();
+    if (__builtin_expect(static_cast<long>(__atomic_load_n(&page, __ATOMIC_RELAXED) == own), 1) !=
+        0) {
+      continue;
+    }
+    if (claim(self, page, address, log.end - 1)) continue;
+    recent.number = 0;
+    log.take_back();
+    break;
+  }
+  return word;
+}
+
+}  // namespace
+
 const Word* take_paged(Follower& self, const Word* word, const Word* end) {
   Log& log = self.log;
-  const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
+  const Follower::Sites* sites = &sites_of_function(self, self.frames[self.depth - 1].function);
   const bool logs = make_room(self, static_cast<Word>(end - word) + 1);
   const bool filtered = __syndrome_thread.filter != nullptr;
   const Word own = self.mine.page;
@@ -404,19 +470,19 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
   unsigned again = 0;
   Word index = ~Word{0};
   Chunk* chunk = nullptr;
-  // Not before the log is at the thread's position, which stays as long as nothing is told.
-  bool extends = logs && !samples && log.position == self.thread.position;
-  for (; word < end; ++word) {
-    Recent& recent = log.recent[wire::top_of(*word) % Recent::kSites];
-    if (extends && extend(log, recent, *word, sites.base)) {
-      in_order();
-      if (__atomic_load_n(recent.page, __ATOMIC_RELAXED) == own) continue;
-      // Whoever opens the page may have taken the item before or behind that.
+  if (logs && !samples && log.position == self.thread.position) {
+    word = take_logged(self, sites, word, end);
+  }
+  for (; word < end && !is_elsewhere(self); ++word) {
+    if (wire::is_control(*word)) {
+      if (!take_function(self, *word)) break;
+      if (is_elsewhere(self)) continue;
+      sites = &sites_of_function(self, self.frames[self.depth - 1].function);
+      continue;
     }
-    if (wire::is_control(*word)) break;
     const std::uint32_t number = wire::top_of(*word) - 1;
-    if (number >= sites.count) break;
-    const unit::Site& site = sites.first[number];
+    if (number >= sites->count) break;
+    const unit::Site& site = sites->first[number];
     const Word address = wire::address_of(*word);
     if (site.kind > unit::SiteKind::kReadWrite || address % kPageBytes + site.bytes > kPageBytes) {
       break;
@@ -436,18 +502,14 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
       if (samples) ++log.sample.kept;
       const LogItem::Kind kind = write ? LogItem::kWrite : LogItem::kRead;
       add_position(self);
-      extends = !samples;
-      recent = {
-          log.end,    next_up(*word + site.bytes),           next_down(*word, site.bytes), &page,
-          sites.base, static_cast<std::uint32_t>(site.bytes)};
-      add(log, LogItem::place(kind, address), LogItem::access(sites.base + number, site.bytes));
+      add(log, LogItem::place(kind, address), LogItem::access(sites->base + number, site.bytes));
       in_order();
-      if (__builtin_expect(static_cast<long>(__atomic_load_n(&page, __ATOMIC_RELAXED) == own), 1) !=
-              0 ||
+      if (__atomic_load_n(&page, __ATOMIC_RELAXED) == own ||
           claim(self, page, address, log.end - 1)) {
+        if (samples) continue;
+        word = take_logged(self, sites, word + 1, end) - 1;
         continue;
       }
-      recent.number = 0;
       log.take_back();
     } else if (now != own) {
       (void)claim(self, page, address, kNoItem);
@@ -456,7 +518,7 @@ const Word* take_paged(Follower& self, const Word* word, const Word* end) {
     const Word from = address & 7;
     if (from + site.bytes > 8) break;
     const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites.base + number, again)) {
+    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites->base + number, again)) {
       break;
     }
   }
@@ -515,6 +577,40 @@ Strides keep_strides(Follower& self, const Access& access, Word address, std::in
   const Word length = (these - 1) * step + each;
   const Word first = stride < 0 ? at - (these - 1) * step : at;
   return {these, keep(self, access, {first, length, these == 1 ? 0 : step, each})};
+}
+
+bool keep_short_run(Follower& self, const SyndromeRun& run, const void* const* first,
+                    std::uint64_t rounds, std::uint32_t rest) {
+  if (!pages_on || only_long || !make_room(self, run.sites + 1)) return false;
+  const Follower::Sites& sites =
+      sites_of_function(self, static_cast<const unit::Function*>(run.function));
+  for (std::uint32_t i = 0; i < run.sites; ++i) {
+    const Word count = rounds + (i < rest ? 1 : 0);
+    if (count == 0 || (run.flags & (SyndromeRun::kCovered << i)) != 0) continue;
+    const std::uint32_t number = wire::top_of(run.tops[i]) - 1;
+    if (number >= sites.count) return false;
+    const unit::Site& site = sites.first[number];
+    const std::int64_t stride = wire::stride_of(run.strides[i / wire::kStridesInWord], i);
+    const Word length = count * site.bytes;
+    const Word from =
+        reinterpret_cast<std::uintptr_t>(first[i]) - (stride < 0 ? length - site.bytes : 0);
+    if (site.kind > unit::SiteKind::kReadWrite ||
+        static_cast<Word>(stride < 0 ? -stride : stride) != site.bytes ||
+        from % kPageBytes + length > kPageBytes) {
+      return false;
+    }
+    Chunk* const chunk = __atomic_load_n(&chunks[from >> kChunkBits], __ATOMIC_ACQUIRE);
+    if (chunk == nullptr) return false;
+    const Word& page = page_of(*chunk, from);
+    if (__atomic_load_n(&page, __ATOMIC_ACQUIRE) != self.mine.page) return false;
+    add_position(self);
+    const bool write = site.kind != unit::SiteKind::kRead;
+    add(self.log, LogItem::place(write ? LogItem::kWrite : LogItem::kRead, from),
+        LogItem::access(sites.base + number, length));
+    in_order();
+    if (__atomic_load_n(&page, __ATOMIC_RELAXED) != self.mine.page) return false;
+  }
+  return true;
 }
 
 void share(Follower& self, Word address) {
