@@ -36,6 +36,7 @@ inline constexpr char kFollows[] = "__syndrome_follows";
 inline constexpr std::uint32_t kRunNamed = 1;
 inline constexpr std::uint32_t kRunCovered = 1u << 8;
 inline constexpr char kStretch[] = "__syndrome_stretch";
+inline constexpr char kSpots[] = "__syndrome_spots";
 inline constexpr char kMark[] = "__syndrome_mark";
 inline constexpr char kMarkOnce[] = "__syndrome_mark_once";
 inline constexpr char kFrame[] = "__syndrome_frame";
@@ -170,6 +171,12 @@ inline constexpr char kGapProbe[] =
     "pushq $1\n\t"
     "pushq $0\n\t"
     "call *__syndrome_gap@GOTPCREL(%rip)";
+/// Likewise __syndrome_spots(), $2 being its bits.
+inline constexpr char kFarProbe[] =
+    "pushq $2\n\t"
+    "pushq $1\n\t"
+    "pushq $0\n\t"
+    "call *__syndrome_far@GOTPCREL(%rip)";
 inline constexpr char kGapProbeConstraints[] = "r,r,r,~{dirflag},~{fpsr},~{flags}";
 
 /// What SYNDROME_ATOMIC and the others (include/syndrome/syndrome.h) leave in the code.

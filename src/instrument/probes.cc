@@ -38,6 +38,9 @@ Probes::Probes(llvm::Module& module) : module_(module) {
   gap_ = llvm::InlineAsm::get(
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false),
       abi::kGapProbe, abi::kGapProbeConstraints, /*hasSideEffects=*/true);
+  far_ = llvm::InlineAsm::get(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, word}, false),
+      abi::kFarProbe, abi::kGapProbeConstraints, /*hasSideEffects=*/true);
 }
 
 // The address of the window. The plain form lets the code generator use %fs-relative addresses in
@@ -137,6 +140,15 @@ void Probes::stretch(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* 
                      llvm::Value* next, bool in_loop) {
   llvm::CallInst* call = in_loop ? at.CreateCall(gap_, {shape, first, next})
                                  : runtime(at, abi::kStretch, at.getVoidTy(), {shape, first, next});
+  call->setDoesNotThrow();
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  call->addFnAttr(llvm::Attribute::WillReturn);
+}
+
+void Probes::spots(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first,
+                   llvm::Value* bits, bool in_loop) {
+  llvm::CallInst* call = in_loop ? at.CreateCall(far_, {shape, first, bits})
+                                 : runtime(at, abi::kSpots, at.getVoidTy(), {shape, first, bits});
   call->setDoesNotThrow();
   call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
   call->addFnAttr(llvm::Attribute::WillReturn);

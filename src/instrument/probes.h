@@ -46,6 +46,9 @@ class Probes {
   /// `in_loop`: where it is better to keep every register.
   void stretch(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first, llvm::Value* next,
                bool in_loop);
+  /// The same of those among the first and 63 behind it that have their bit.
+  void spots(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first, llvm::Value* bits,
+             bool in_loop);
   /// kEnter, kExit, kLeaf: of the function at `address`; `top` is an i32 or null for 0.
   void control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address, llvm::Value* top,
                bool migrates);
@@ -80,6 +83,7 @@ class Probes {
   llvm::InlineAsm* block_;
   llvm::InlineAsm* exit_;
   llvm::InlineAsm* gap_;
+  llvm::InlineAsm* far_;
 };
 
 }  // namespace syndrome::instrument

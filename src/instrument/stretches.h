@@ -7,6 +7,10 @@
 // What is left is recorded where the outermost loop ends that neither calls nor synchronizes: a
 // search that goes on where it has stopped is one stretch.
 //
+// Another access to where one of a stretch was, in some rounds (what is found there is swapped), is
+// a *spot*: a bit for each of 64 neighbours, which are recorded when one comes that is not among
+// them.
+//
 // So a stretch is recorded behind what the thread did at other sites meanwhile. That is no other
 // order than that of runs: nothing in the loop orders anything with other threads. But recordings
 // show the order in which a thread accessed a variable, and so only processes that follow their
@@ -54,6 +58,27 @@ class Stretches {
     llvm::AllocaInst* next;
     llvm::GlobalVariable* shape;
   };
+
+  /// Of a mark: where the first of its spots is, and a bit for each from there on; 0: there are
+  /// none.
+  struct Spots {
+    Mark mark;
+    Walk walk;
+    llvm::Loop* outermost;
+    llvm::AllocaInst* first;
+    llvm::AllocaInst* bits;
+    llvm::GlobalVariable* shape;
+  };
+
+  void begin(Spots& spots);
+  void go_on(const Spots& spots);
+  void end(const Spots& spots);
+  void record(llvm::IRBuilder<>& at, const Spots& spots, llvm::Value* first, llvm::Value* bits,
+              bool in_loop);
+  /// Puts an access of its own behind `mark` where the process follows none: a block for those that
+  /// do.
+  [[nodiscard]] llvm::Instruction* unless_following(const Mark& mark, llvm::Instruction* elsewhere,
+                                                    llvm::Instruction*& otherwise);
 
   void begin(Stretch& stretch);
   void go_on(const Stretch& stretch);

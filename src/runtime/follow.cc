@@ -255,13 +255,17 @@ constexpr std::uint64_t kLongRun = 8;
   return false;
 }
 
-/// A few rounds, which mostly lie in pages of the thread's own. What it did before need not be
-/// settled in a block, where the order of its accesses changes nothing. False: it is another case.
+/// What a thread did before need not be settled in a block, where the order of its accesses changes
+/// nothing.
+[[nodiscard]] bool may_keep_unsettled(const Follower& self, const SyndromeRun& run) {
+  return tls.busy == 0 && self.thread.begin != 0 && (run.flags & SyndromeRun::kNamed) != 0;
+}
+
+/// A few rounds, which mostly lie in pages of the thread's own. False: it is another case.
 [[nodiscard]] bool follow_short_run(const SyndromeRun& run, const void* const* first,
                                     std::uint64_t rounds, std::uint32_t rest) {
   Follower& self = *tls.follower;
-  if (tls.busy != 0 || self.thread.begin == 0 || (run.flags & SyndromeRun::kNamed) == 0)
-    return false;
+  if (!may_keep_unsettled(self, run)) return false;
   ++tls.busy;
   const bool kept = !is_over() && keep_short_run(self, run, first, rounds, rest);
   --tls.busy;
@@ -473,9 +477,10 @@ void follow_word(wire::Word word) {
   --tls.busy;
 }
 
-void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
-                std::uint32_t rest) {
-  if (rounds < kLongRun - 1 && follow_short_run(run, first, rounds, rest)) return;
+namespace {
+
+void follow_long_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                     std::uint32_t rest) {
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr || self->depth == 0 || self->lost_depth != 0 || is_alone(*self)) return;
@@ -533,8 +538,32 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
   --tls.busy;
 }
 
+}  // namespace
+
+void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                std::uint32_t rest) {
+  if (rounds < kLongRun - 1 && follow_short_run(run, first, rounds, rest)) return;
+  follow_long_run(run, first, rounds, rest);
+}
+
 void follow_stretch(const SyndromeRun& run, const void* first, std::uint64_t rounds) {
-  follow_run(run, &first, rounds, 0);
+  // Searches are seldom done again: no look whether this one is known, which mostly is not in the
+  // cache.
+  if (!follow_short_run(run, &first, rounds, 0)) follow_long_run(run, &first, rounds, 0);
+}
+
+void follow_spots(const SyndromeRun& run, const void* first, std::uint64_t bits) {
+  Follower& self = *tls.follower;
+  if (may_keep_unsettled(self, run)) {
+    ++tls.busy;
+    const bool kept = !is_over() && keep_spots(self, run, first, bits);
+    --tls.busy;
+    if (kept) return;
+  }
+  each_stretch(run, first, bits, [&](std::uintptr_t from, std::uint64_t rounds) {
+    const void* const address = reinterpret_cast<const void*>(from);
+    if (following()) follow_run(run, &address, rounds, 0);
+  });
 }
 
 void follow_locals(const void* address, std::size_t bytes) {

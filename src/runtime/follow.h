@@ -59,6 +59,8 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
                 std::uint32_t rest);
 /// Of one site, with strides of its own size.
 void follow_stretch(const SyndromeRun& run, const void* first, std::uint64_t rounds);
+/// Some of 64, a bit for each.
+void follow_spots(const SyndromeRun& run, const void* first, std::uint64_t bits);
 /// A word that a probe would have written.
 void follow_word(wire::Word word);
 void follow_locals(const void* address, std::size_t bytes);

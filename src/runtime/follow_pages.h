@@ -95,6 +95,10 @@ struct Strides {
 [[nodiscard]] bool keep_short_run(Follower& self, const SyndromeRun& run, const void* const* first,
                                   std::uint64_t rounds, std::uint32_t rest);
 
+/// The same of spots.
+[[nodiscard]] bool keep_spots(Follower& self, const SyndromeRun& run, const void* first,
+                              std::uint64_t bits);
+
 /// Before an atomic: the page is for cells.
 void share(Follower& self, Word address);
 

@@ -21,6 +21,9 @@ __attribute__((visibility("hidden"), used)) int syndrome_block_quick(syndrome::w
 __attribute__((visibility("hidden"), used)) int syndrome_gap_quick(const SyndromeRun* run,
                                                                    const void* first,
                                                                    const void* next);
+__attribute__((visibility("hidden"), used)) int syndrome_far_quick(const SyndromeRun* run,
+                                                                   const void* first,
+                                                                   syndrome::wire::Word bits);
 __attribute__((visibility("hidden"), used)) void syndrome_full_deep();
 }
 
@@ -99,7 +102,8 @@ __asm__(
     "syndrome_probe __syndrome_miss, syndrome_miss_quick, 16\n"
     "syndrome_probe __syndrome_wide, syndrome_wide_quick, 16\n"
     "syndrome_probe __syndrome_block, syndrome_block_quick, 8\n"
-    "syndrome_probe __syndrome_gap, syndrome_gap_quick, 24\n");
+    "syndrome_probe __syndrome_gap, syndrome_gap_quick, 24\n"
+    "syndrome_probe __syndrome_far, syndrome_far_quick, 24\n");
 
 namespace syndrome::rt {
 bool next_line(bool may_wait) {
@@ -198,6 +202,7 @@ struct Gap {
   const SyndromeRun* run;
   const void* first;
   const void* next;
+  syndrome::wire::Word bits;  // not 0: of spots
 };
 constinit thread_local Gap gap __attribute__((tls_model("initial-exec"))) = {};
 
@@ -210,7 +215,18 @@ int syndrome_gap_quick(const SyndromeRun* run, const void* first, const void* ne
     follow_stretch(*run, first, rounds_of(*run, first, next));
     return 0;
   }
-  gap = {run, first, next};
+  gap = {run, first, next, 0};
+  return 1;
+}
+
+int syndrome_far_quick(const SyndromeRun* run, const void* first, syndrome::wire::Word bits) {
+  using namespace syndrome::rt;
+  if (__syndrome_thread.inside != 0) return 0;
+  if (following()) {
+    follow_spots(*run, first, bits);
+    return 0;
+  }
+  gap = {run, first, nullptr, bits};
   return 1;
 }
 
@@ -218,6 +234,7 @@ void syndrome_full_deep() {
   using namespace syndrome::rt;
   if (const SyndromeRun* const run = gap.run; run != nullptr) {
     gap.run = nullptr;
+    if (gap.bits != 0) return __syndrome_spots(run, gap.first, gap.bits);
     return __syndrome_stretch(run, gap.first, gap.next);
   }
   const Inside inside;

@@ -187,6 +187,15 @@ PROBE void __syndrome_stretch(const SyndromeRun* run, const void* first, const v
   __syndrome_run(run, &first, rounds, 0);
 }
 
+PROBE void __syndrome_spots(const SyndromeRun* run, const void* first, std::uint64_t bits) {
+  if (!recording()) return;
+  if (following()) return follow_spots(*run, first, bits);
+  each_stretch(*run, first, bits, [&](std::uintptr_t from, std::uint64_t rounds) {
+    const void* const address = reinterpret_cast<const void*>(from);
+    __syndrome_run(run, &address, rounds, 0);
+  });
+}
+
 PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/,
                            const void* /*function*/) {
   if (!recording()) return;

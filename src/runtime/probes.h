@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "event/wire.h"
+
 extern "C" {
 
 /// A translation unit announces itself from its constructor: its unit (event/unit.h) and its global
@@ -81,6 +83,9 @@ void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint6
 extern std::uint32_t __syndrome_follows;
 void __syndrome_stretch(const SyndromeRun* run, const void* first, const void* next);
 void __syndrome_gap();
+/// The same of some of 64 neighbours: the first one, and a bit for each from there on.
+void __syndrome_spots(const SyndromeRun* run, const void* first, std::uint64_t bits);
+void __syndrome_far();
 /// One access of such a loop, where the compiler ends before it knows better (the object files of
 /// some kinds of link-time optimization). `what`: as SyndromeRun::shapes. `done`: whether this read
 /// was recorded in this run of the loop. `function`: as there.
@@ -123,6 +128,24 @@ namespace syndrome::rt {
   const auto from = reinterpret_cast<std::uintptr_t>(first);
   const auto to = reinterpret_cast<std::uintptr_t>(next);
   return (from < to ? to - from : from - to) / (run.shapes[0] >> 1);
+}
+
+/// Calls visit(first, rounds) for each stretch among spots.
+template <class Visit>
+inline void each_stretch(const SyndromeRun& run, const void* first, std::uint64_t bits,
+                         const Visit& visit) {
+  const std::int64_t stride = syndrome::wire::stride_of(run.strides[0], 0);
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  for (std::uint64_t from = 0; bits != 0;) {
+    const auto gap = static_cast<std::uint64_t>(__builtin_ctzll(bits));
+    bits >>= gap;
+    from += gap;
+    const std::uint64_t rounds =
+        ~bits == 0 ? 64 : static_cast<std::uint64_t>(__builtin_ctzll(~bits));
+    visit(begin + from * static_cast<std::uint64_t>(stride), rounds);
+    bits = rounds == 64 ? 0 : bits >> rounds;
+    from += rounds;
+  }
 }
 
 }  // namespace syndrome::rt

@@ -43,7 +43,7 @@ class LoopWriter {
  private:
   int below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(random_); }
   template <std::size_t kCount>
-  std::string one_of(const std::array<const char*, kCount>& texts) {
+  std::string one_of(const std::array<std::string, kCount>& texts) {
     return texts[static_cast<std::size_t>(below(static_cast<int>(kCount)))];
   }
 
@@ -81,11 +81,26 @@ class LoopWriter {
       default: return "  for (int i = 0; i < n; ++i) {\n" + inside + "  }\n";
     }
   }
+  /// Two that go on where they have stopped, and what is done where they stop.
+  std::string searches() {
+    const std::string type = one_of<3>({"int", "long", "unsigned char"});
+    const std::string found = one_of<4>({"const " + type + " t = *l; *l++ = *r + 1; *r-- = t;",
+                                         "*l++ += 1; if (*r != 3) *r = 7; --r;",
+                                         "s += *l++; *r-- = s;", "*l = 1; l += 1 + s % 3; --r;"});
+    const auto goes_on = [&](const std::string& at) {
+      const std::string here = "((unsigned long)" + at + " & 56) != 0", other = "*" + at + " != 7";
+      return below(3) == 0 ? here + " && " + other : other + " && " + here;
+    };
+    return "  { auto* l = (" + type + "*)a + 3; auto* r = (" + type + "*)a + 200 + n % 100;\n" +
+           "  while (l < r) {\n    while (" + goes_on("l") + ") ++l;\n    while (" + goes_on("r") +
+           ") --r;\n    " + found + "\n  } }\n";
+  }
   std::string nest(int depth) {
     if (depth > 1 && below(4) == 0) {
       return "  for (int k = 0; k < 3; ++k) {\n    s += b[k];\n" + nest(depth - 1) +
              "    points[k].x = s;\n  }\n";
     }
+    if (below(6) == 0) return searches();
     std::string text = loop(body());
     if (below(3) == 0) text += loop(body());
     return text;

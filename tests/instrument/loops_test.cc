@@ -38,6 +38,15 @@ TEST(Loops, SoHasWhatALoopDoesInEachRoundBesideOtherThings) {
               AllOf(HasSubstr(kStretch), Not(HasSubstr(kRun))));
 }
 
+TEST(Loops, WhatIsDoneWhereASearchStopsIsASpot) {
+  EXPECT_THAT(
+      llvm_code("void f(int* l, int* r, int v) { while (1) { while (*l < v) ++l;"
+                " while (v < *r) --r; if (l >= r) return; int t = *l; *l++ = *r; *r-- = t; } }",
+                "-O2"),
+      AllOf(HasSubstr(kStretch), HasSubstr("call void @__syndrome_spots("),
+            HasSubstr("__syndrome_far@")));
+}
+
 TEST(Loops, OneThatCallsOrSkipsHasNeither) {
   const auto neither = AllOf(Not(HasSubstr(kRun)), Not(HasSubstr(kStretch)));
   EXPECT_THAT(llvm_code("void g(); void f(int* p) { while (*p != 0) { ++p; g(); } }", "-O2"),
