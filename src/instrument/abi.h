@@ -31,6 +31,12 @@ inline constexpr char kLocksEnd[] = "__syndrome_locks_end";
 inline constexpr char kLocal[] = "__syndrome_local";
 inline constexpr char kPinned[] = "__syndrome_pinned";
 inline constexpr char kRun[] = "__syndrome_run";
+inline constexpr char kFollows[] = "__syndrome_follows";
+/// SyndromeRun::flags (runtime/probes.h).
+inline constexpr std::uint32_t kRunNamed = 1;
+inline constexpr std::uint32_t kRunCovered = 1u << 8;
+inline constexpr char kStretch[] = "__syndrome_stretch";
+inline constexpr char kSpots[] = "__syndrome_spots";
 inline constexpr char kMark[] = "__syndrome_mark";
 inline constexpr char kMarkOnce[] = "__syndrome_mark_once";
 inline constexpr char kFrame[] = "__syndrome_frame";
@@ -157,6 +163,21 @@ static_assert(unit::kLiveBlock == 0x80);
 inline constexpr char kBlockProbeConstraints[] = "=&r,*m,r,*m,~{dirflag},~{fpsr},~{flags}";
 /// unit::Function, the byte with kLiveBlock.
 inline constexpr unsigned kFlagsOffset = offsetof(unit::Function, flags);
+
+/// __syndrome_stretch(), with every register kept. $0: the SyndromeRun; $1: the first address; $2:
+/// the one behind the last.
+inline constexpr char kGapProbe[] =
+    "pushq $2\n\t"
+    "pushq $1\n\t"
+    "pushq $0\n\t"
+    "call *__syndrome_gap@GOTPCREL(%rip)";
+/// Likewise __syndrome_spots(), $2 being its bits.
+inline constexpr char kFarProbe[] =
+    "pushq $2\n\t"
+    "pushq $1\n\t"
+    "pushq $0\n\t"
+    "call *__syndrome_far@GOTPCREL(%rip)";
+inline constexpr char kGapProbeConstraints[] = "r,r,r,~{dirflag},~{fpsr},~{flags}";
 
 /// What SYNDROME_ATOMIC and the others (include/syndrome/syndrome.h) leave in the code.
 inline constexpr char kAnnotateAtomic[] = "syndrome.atomic";

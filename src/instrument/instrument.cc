@@ -351,7 +351,7 @@ class Instrumenter {
       outside.CreateStore(outside.getInt8(0), done);
     }
     llvm::IRBuilder<> at(twin);
-    probes_.mark(at, twin_of(planned.pointer), site, shape_of(planned), done)
+    probes_.mark(at, twin_of(planned.pointer), site, shape_of(planned), done, address_)
         ->setAAMetadata(twin->getAAMetadata());
   }
 

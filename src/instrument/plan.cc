@@ -23,9 +23,33 @@ bool has_prefix(const llvm::Value* value, llvm::StringRef prefix) {
   return value != nullptr && value->getName().starts_with(prefix);
 }
 
+/// A variable that is a pointer, and so no object with a table of virtual functions.
+bool is_pointer_variable(const llvm::Value* object) {
+  if (const auto* local = llvm::dyn_cast<llvm::AllocaInst>(object)) {
+    return local->getAllocatedType()->isPointerTy();
+  }
+  const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object);
+  return global != nullptr && global->getValueType()->isPointerTy();
+}
+
+/// Whether an address before that of a table is where the offset of a virtual base lies, that of
+/// the whole object, or its type, and is read as that: not the element before one of an array.
+bool lies_before_functions(const llvm::GetElementPtrInst& address, std::int64_t index) {
+  const llvm::Type* element = address.getSourceElementType();
+  const bool type = element->isPointerTy() && index == -1;
+  const bool whole = element->isIntegerTy(64) && index == -2;
+  const bool base = element->isIntegerTy(8) && index <= -24 && index % 8 == 0;
+  if (!type && !whole && !base) return false;
+  return llvm::all_of(address.users(), [&](const llvm::User* user) {
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(user);
+    return load != nullptr &&
+           (type ? load->getType()->isPointerTy() : load->getType()->isIntegerTy(64));
+  });
+}
+
 /// A load of the pointer to the table of virtual functions, told by what is done with it (at -O0
 /// there is no type-based alias information): a function is loaded from the table and called on the
-/// object, or what lies before the first function is read (offset to the virtual base, type).
+/// object, or what lies before the first function is read.
 bool loads_virtual_table(const llvm::LoadInst& load) {
   if (!load.getType()->isPointerTy() || load.use_empty()) return false;
   if (const llvm::MDNode* tag = load.getMetadata(llvm::LLVMContext::MD_tbaa);
@@ -33,6 +57,7 @@ bool loads_virtual_table(const llvm::LoadInst& load) {
     return true;
   }
   const llvm::Value* object = load.getPointerOperand();
+  if (is_pointer_variable(object)) return false;
   const auto called_on_object = [object](const llvm::Value* slot) {
     for (const llvm::User* user : slot->users()) {
       const auto* entry = llvm::dyn_cast<llvm::LoadInst>(user);
@@ -51,7 +76,10 @@ bool loads_virtual_table(const llvm::LoadInst& load) {
     if (address == nullptr || address->getNumIndices() != 1) return false;
     const auto* index = llvm::dyn_cast<llvm::ConstantInt>(address->getOperand(1));
     if (index == nullptr) return false;
-    if (index->isNegative()) continue;
+    if (index->isNegative()) {
+      if (!lies_before_functions(*address, index->getSExtValue())) return false;
+      continue;
+    }
     if (!address->getSourceElementType()->isPointerTy() || !called_on_object(address)) return false;
   }
   return true;

@@ -35,6 +35,12 @@ Probes::Probes(llvm::Module& module) : module_(module) {
   block_ = llvm::InlineAsm::get(llvm::FunctionType::get(word, {pointer, word, pointer}, false),
                                 abi::kBlockProbe, abi::kBlockProbeConstraints,
                                 /*hasSideEffects=*/true);
+  gap_ = llvm::InlineAsm::get(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer}, false),
+      abi::kGapProbe, abi::kGapProbeConstraints, /*hasSideEffects=*/true);
+  far_ = llvm::InlineAsm::get(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, word}, false),
+      abi::kFarProbe, abi::kGapProbeConstraints, /*hasSideEffects=*/true);
 }
 
 // The address of the window. The plain form lets the code generator use %fs-relative addresses in
@@ -95,12 +101,12 @@ llvm::CallInst* Probes::wide(llvm::IRBuilder<>& at, llvm::Value* word, Shape sha
 }
 
 llvm::CallInst* Probes::mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site,
-                             Shape shape, llvm::Value* done) {
+                             Shape shape, llvm::Value* done, llvm::Constant* function) {
   llvm::CallInst* call =
-      done == nullptr
-          ? runtime(at, abi::kMark, at.getVoidTy(),
-                    {pointer, at.getInt64(site), at.getInt32(shape.number())})
-          : runtime(at, abi::kMarkOnce, at.getVoidTy(), {pointer, at.getInt64(site), done});
+      done == nullptr ? runtime(at, abi::kMark, at.getVoidTy(),
+                                {pointer, at.getInt64(site), at.getInt32(shape.number()), function})
+                      : runtime(at, abi::kMarkOnce, at.getVoidTy(),
+                                {pointer, at.getInt64(site), done, function});
   // What lets the optimizer work on the loop as if the mark were not there.
   call->addParamAttr(0, llvm::Attribute::ReadNone);
   call->addParamAttr(0, llvm::Attribute::NoCapture);
@@ -128,6 +134,24 @@ void Probes::loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint
     loosen(word(at, at.getInt64(wire::control(wire::Control::kWide, 0, site >> 16)), false));
   }
   loosen(access_word(at, pointer, site, shape, false));
+}
+
+void Probes::stretch(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first,
+                     llvm::Value* next, bool in_loop) {
+  llvm::CallInst* call = in_loop ? at.CreateCall(gap_, {shape, first, next})
+                                 : runtime(at, abi::kStretch, at.getVoidTy(), {shape, first, next});
+  call->setDoesNotThrow();
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  call->addFnAttr(llvm::Attribute::WillReturn);
+}
+
+void Probes::spots(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first,
+                   llvm::Value* bits, bool in_loop) {
+  llvm::CallInst* call = in_loop ? at.CreateCall(far_, {shape, first, bits})
+                                 : runtime(at, abi::kSpots, at.getVoidTy(), {shape, first, bits});
+  call->setDoesNotThrow();
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  call->addFnAttr(llvm::Attribute::WillReturn);
 }
 
 void Probes::access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape,

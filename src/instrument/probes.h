@@ -36,11 +36,19 @@ class Probes {
   void access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape,
               bool migrates);
   /// An access of a loop that may be recorded when the loop is over (runs.h): lowered later.
-  /// `done`: null, or a byte that says whether this read, the same in each round, was recorded.
+  /// `done`: null, or a byte that says whether this read, the same in each round, was recorded;
+  /// `function`: whose site it is.
   llvm::CallInst* mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape,
-                       llvm::Value* done);
+                       llvm::Value* done, llvm::Constant* function);
   /// As access(), for an access that needs not stay behind its probe.
   void loose_access(llvm::IRBuilder<>& at, llvm::Value* pointer, std::uint32_t site, Shape shape);
+  /// Accesses at one site to neighbours, from the first up to before `next` (stretches.h).
+  /// `in_loop`: where it is better to keep every register.
+  void stretch(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first, llvm::Value* next,
+               bool in_loop);
+  /// The same of those among the first and 63 behind it that have their bit.
+  void spots(llvm::IRBuilder<>& at, llvm::Constant* shape, llvm::Value* first, llvm::Value* bits,
+             bool in_loop);
   /// kEnter, kExit, kLeaf: of the function at `address`; `top` is an i32 or null for 0.
   void control(llvm::IRBuilder<>& at, wire::Control kind, llvm::Constant* address, llvm::Value* top,
                bool migrates);
@@ -74,6 +82,8 @@ class Probes {
   llvm::InlineAsm* wide_;
   llvm::InlineAsm* block_;
   llvm::InlineAsm* exit_;
+  llvm::InlineAsm* gap_;
+  llvm::InlineAsm* far_;
 };
 
 }  // namespace syndrome::instrument

@@ -1,6 +1,8 @@
 #include "instrument/runs.h"
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/DomTreeUpdater.h>
@@ -26,49 +28,13 @@
 
 #include "event/wire.h"
 #include "instrument/abi.h"
+#include "instrument/marks.h"
+#include "instrument/plan.h"
 #include "instrument/probes.h"
+#include "instrument/stretches.h"
 
 namespace syndrome::instrument {
 namespace {
-
-/// A call that twins.h has left.
-struct Mark {
-  llvm::CallInst* call;
-  [[nodiscard]] llvm::Value* pointer() const { return call->getArgOperand(0); }
-  [[nodiscard]] std::uint32_t site() const {
-    return static_cast<std::uint32_t>(
-        llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue());
-  }
-  [[nodiscard]] bool once() const { return call->getArgOperand(2)->getType()->isPointerTy(); }
-  [[nodiscard]] Shape shape() const {
-    return once()
-               ? Shape()
-               : Shape::of(llvm::cast<llvm::ConstantInt>(call->getArgOperand(2))->getZExtValue());
-  }
-  [[nodiscard]] llvm::Value* done() const { return call->getArgOperand(2); }
-  [[nodiscard]] llvm::MemoryLocation location() const {
-    return llvm::MemoryLocation::getBeforeOrAfter(pointer(), call->getAAMetadata());
-  }
-  [[nodiscard]] bool writes() const { return shape().writes; }
-};
-
-std::optional<Mark> mark_of(llvm::Instruction& instruction) {
-  auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-  if (callee == nullptr ||
-      (callee->getName() != abi::kMark && callee->getName() != abi::kMarkOnce) ||
-      !llvm::isa<llvm::ConstantInt>(call->getArgOperand(1)) ||
-      !llvm::isa<llvm::ConstantInt, llvm::AllocaInst>(call->getArgOperand(2))) {
-    return std::nullopt;
-  }
-  return Mark{call};
-}
-
-/// Where an access is in each round.
-struct Walk {
-  const llvm::SCEV* start;
-  std::int64_t stride;
-};
 
 class Lowering {
  public:
@@ -82,10 +48,14 @@ class Lowering {
         probes_(*function.getParent()) {}
 
   void run() {
+    find_quiet_loops();
+    find_covered();
     const llvm::SmallVector<llvm::Loop*, 4> all = loops_.getLoopsInPreorder();
     for (llvm::Loop* loop : all) {
       if (loop->isInnermost()) lower(*loop);
     }
+    lower_covered();
+    Stretches(function_, dominators_, loops_, scev_, updater_, probes_).lower(quiet_, flags_);
     std::vector<Mark> left;
     for (llvm::Instruction& instruction : llvm::instructions(function_)) {
       if (const std::optional<Mark> mark = mark_of(instruction)) left.push_back(*mark);
@@ -97,6 +67,67 @@ class Lowering {
   }
 
  private:
+  /// Loops that neither call nor synchronize.
+  void find_quiet_loops() {
+    for (const llvm::Loop* loop : loops_.getLoopsInPreorder()) {
+      const bool quiet = llvm::all_of(loop->blocks(), [](llvm::BasicBlock* block) {
+        return llvm::all_of(*block, [](llvm::Instruction& instruction) {
+          return mark_of(instruction).has_value() || !ends_cover(instruction);
+        });
+      });
+      if (quiet) quiet_.insert(loop);
+    }
+  }
+
+  /// Whether both are in a loop that neither calls nor synchronizes. Where one of two marks of the
+  /// same pointer dominates the other, that one comes behind it in each run of the loop, and behind
+  /// nothing else that computes the pointer anew.
+  [[nodiscard]] bool are_together(const Mark& a, const Mark& b) const {
+    for (const llvm::Loop* loop = loops_.getLoopFor(a.call->getParent()); loop != nullptr;
+         loop = loop->getParentLoop()) {
+      if (loop->contains(b.call)) return quiet_.contains(loop);
+    }
+    return false;
+  }
+
+  /// Reading what has been accessed just before says nothing new (plan.h). Recordings have it all
+  /// the same: what is in them does not depend on what the optimizer found out.
+  void find_covered() {
+    llvm::MapVector<llvm::Value*, std::vector<Mark>> marks;
+    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
+      const std::optional<Mark> mark = mark_of(instruction);
+      if (mark.has_value() && !mark->once()) marks[mark->pointer()].push_back(*mark);
+    }
+    for (const auto& [pointer, same] : marks) {
+      for (const Mark& mark : same) {
+        const bool covered = llvm::any_of(same, [&](const Mark& other) {
+          return other.call != mark.call && other.shape().bytes >= mark.shape().bytes &&
+                 dominators_.dominates(other.call, mark.call) && are_together(other, mark);
+        });
+        if (covered && !mark.writes() && mark.shape().bytes != 0) covered_.insert(mark.call);
+      }
+    }
+  }
+
+  /// What is covered and not part of a run.
+  void lower_covered() {
+    std::vector<Mark> left;
+    for (llvm::Instruction& instruction : llvm::instructions(function_)) {
+      const std::optional<Mark> mark = mark_of(instruction);
+      if (mark.has_value() && covered_.contains(mark->call)) left.push_back(*mark);
+    }
+    for (const Mark& mark : left) {
+      llvm::IRBuilder<> at(mark.call);
+      llvm::Value* records = at.CreateICmpEQ(
+          at.CreateLoad(at.getInt32Ty(), follows(*function_.getParent())), at.getInt32(0));
+      llvm::IRBuilder<> then(
+          llvm::SplitBlockAndInsertIfThen(records, mark.call, false, nullptr, &updater_, &loops_));
+      then.SetCurrentDebugLocation(mark.call->getDebugLoc());
+      probes_.loose_access(then, mark.pointer(), mark.site(), mark.shape());
+      mark.call->eraseFromParent();
+    }
+  }
+
   /// The marks of a loop in the order of a round; none when it cannot leave one record.
   [[nodiscard]] std::vector<Mark> marks_of(llvm::Loop& loop) const {
     std::vector<Mark> marks;
@@ -125,19 +156,6 @@ class Lowering {
       if (moves) return {};
     }
     return marks;
-  }
-
-  [[nodiscard]] std::optional<Walk> walk_of(const Mark& mark, const llvm::Loop& loop) {
-    const llvm::SCEV* address = scev_.getSCEV(mark.pointer());
-    if (scev_.isLoopInvariant(address, &loop)) return Walk{address, 0};
-    const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(address);
-    if (moving == nullptr || moving->getLoop() != &loop || !moving->isAffine()) return {};
-    const auto* stride = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(scev_));
-    if (stride == nullptr || stride->getAPInt().getSignificantBits() > 64 ||
-        !wire::is_stride(stride->getAPInt().getSExtValue())) {
-      return {};
-    }
-    return Walk{moving->getStart(), stride->getAPInt().getSExtValue()};
   }
 
   /// Whether a condition compares what moves in the loop with what does not.
@@ -187,7 +205,7 @@ class Lowering {
     llvm::SCEVExpander expander(scev_, function_.getParent()->getDataLayout(), "syndrome");
     std::vector<Walk> walks;
     for (const Mark& mark : repeated) {
-      const std::optional<Walk> walk = walk_of(mark, loop);
+      const std::optional<Walk> walk = walk_of(mark, loop, scev_);
       if (!walk.has_value() || !expander.isSafeToExpandAt(walk->start, before)) return;
       walks.push_back(*walk);
     }
@@ -209,7 +227,7 @@ class Lowering {
     llvm::PHINode* rounds = count_rounds(loop);
     llvm::SmallVector<llvm::BasicBlock*, 4> exits;
     loop.getUniqueExitBlocks(exits);
-    llvm::GlobalVariable* shape = shape_of(repeated, walks);
+    llvm::GlobalVariable* shape = run_shape(*function_.getParent(), repeated, walks, covered_);
     for (llvm::BasicBlock* exit : exits) {
       leave(*exit, *rounds, once, places, repeated, starts, shape);
     }
@@ -225,29 +243,6 @@ class Lowering {
     rounds->addIncoming(bottom.CreateAdd(rounds, bottom.getInt64(1), "", true, true),
                         loop.getLoopLatch());
     return rounds;
-  }
-
-  /// SyndromeRun (runtime/probes.h).
-  llvm::GlobalVariable* shape_of(const std::vector<Mark>& marks, const std::vector<Walk>& walks) {
-    llvm::Module& module = *function_.getParent();
-    llvm::IRBuilder<> at(module.getContext());
-    wire::Word strides[2] = {wire::operand(0), wire::operand(0)};
-    wire::Word tops[wire::kMaxRunSites] = {};
-    std::uint8_t shapes[wire::kMaxRunSites] = {};
-    for (std::size_t i = 0; i < marks.size(); ++i) {
-      strides[i / wire::kStridesInWord] |= wire::stride_bits(walks[i].stride, i);
-      tops[i] = wire::access(0, marks[i].site());
-      shapes[i] = static_cast<std::uint8_t>(marks[i].shape().number());
-    }
-    llvm::Constant* shape = llvm::ConstantStruct::getAnon(
-        {at.getInt32(static_cast<std::uint32_t>(marks.size())), at.getInt32(0),
-         llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<wire::Word>(strides)),
-         llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<wire::Word>(tops)),
-         llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<std::uint8_t>(shapes))});
-    auto* global = new llvm::GlobalVariable(
-        module, shape->getType(), true, llvm::GlobalValue::PrivateLinkage, shape, "syndrome.run");
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    return global;
   }
 
   [[nodiscard]] bool reached(const Mark& mark, const llvm::BasicBlock* exiting) const {
@@ -348,6 +343,8 @@ class Lowering {
   Probes probes_;
   llvm::AllocaInst* slots_ = nullptr;
   llvm::SmallSetVector<llvm::AllocaInst*, 8> flags_;
+  llvm::SmallPtrSet<const llvm::Loop*, 8> quiet_;
+  llvm::SmallPtrSet<const llvm::CallInst*, 8> covered_;
 };
 
 }  // namespace

@@ -126,6 +126,66 @@ std::vector<Event> tell(std::span<const Event> events, Way way, SievedCounts& co
   return *told;
 }
 
+/// The trace as a program follows it that puts off half of what its blocks access, at most until
+/// its thread does anything else than access memory. Here also at most until another thread comes
+/// there with a conflict, which in a program is seen in another order: they race.
+class PuttingOff {
+ public:
+  explicit PuttingOff(Layout layout) : layout_(layout) {}
+
+  [[nodiscard]] std::vector<Event> of(std::span<const Event> events, SievedCounts& counts) {
+    for (const Event& event : events) take(event);
+    for (auto& [thread, accesses] : put_off_) give(accesses);
+    counts.put_off += count_;
+    return std::move(all_);
+  }
+
+ private:
+  using Accesses = std::vector<std::pair<Event, std::size_t>>;  // and how many events came before
+
+  void take(const Event& event) {
+    Accesses& own = put_off_[event.thread];
+    for (auto& [thread, accesses] : put_off_) {
+      if (thread == event.thread || !is_access(event)) continue;
+      if (std::ranges::any_of(accesses,
+                              [&](const auto& each) { return conflict(each.first, event); }))
+        give(accesses);
+    }
+    if (!is_access(event) || check::is_atomic(event)) {
+      give(own);
+      int& depth = depths_[event.thread];
+      if (event.flags == 0 && event.kind == EventKind::kBegin) ++depth;
+      if (event.flags == 0 && event.kind == EventKind::kEnd) --depth;
+      all_.push_back(event);
+      return;
+    }
+    if (depths_[event.thread] > 0 && (all_.size() + own.size()) % 2 == 0) {
+      own.emplace_back(event, all_.size());
+    } else {
+      all_.push_back(event);
+    }
+  }
+  void give(Accesses& accesses) {
+    for (const auto& [event, before] : accesses) {
+      count_ += before < all_.size() ? 1 : 0;
+      all_.push_back(event);
+    }
+    accesses.clear();
+  }
+  [[nodiscard]] bool conflict(const Event& a, const Event& b) const {
+    if (a.kind == EventKind::kRead && b.kind == EventKind::kRead) return false;
+    const Place one = place_of(a.target, layout_);
+    const Place other = place_of(b.target, layout_);
+    return one.address < other.address + other.bytes && other.address < one.address + one.bytes;
+  }
+
+  Layout layout_;
+  std::map<ThreadId, Accesses> put_off_;
+  std::map<ThreadId, int> depths_;
+  std::vector<Event> all_;
+  std::uint64_t count_ = 0;
+};
+
 /// Memory that is used again has another name in a trace; here it would have the same address.
 void leave_out_memory(check::SmallTrace& trace) {
   std::erase_if(trace.events, [](const Event& event) {
@@ -191,7 +251,9 @@ std::vector<Event> bytes_of(std::span<const Event> events, Layout layout) {
 std::vector<Event> sieved(std::span<const Event> events, Way way, SievedCounts* counts) {
   SievedCounts none;
   SievedCounts& all = counts != nullptr ? *counts : none;
-  return way.inside ? tell<Following>(events, way, all) : tell<Telling>(events, way, all);
+  if (!way.inside) return tell<Telling>(events, way, all);
+  if (!way.puts_off) return tell<Following>(events, way, all);
+  return tell<Following>(PuttingOff(way.layout).of(events, all), way, all);
 }
 
 std::string disagreement(std::span<const Event> events, Way way) {
@@ -245,6 +307,7 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
     constexpr std::array<unsigned, 4> kPages = {0, 8, 16, 1u << 16};
     if (way.inside) way.page = kPages[seed / 16 % 4];
     way.drafts = way.inside && way.only_atomicity && seed / 64 % 4 != 0;
+    way.puts_off = way.inside && seed / 64 % 2 == 0;
     // An atomic that is accessed as a whole and in parts synchronizes by its parts: not followed.
     if (way.layout == Layout::kMixed) make_plain(trace);
     if (way.drafts && seed / 16 % 8 != 0) leave_out_versions(trace);
@@ -261,8 +324,8 @@ std::optional<std::string> first_disagreement(std::uint64_t first, std::uint64_t
         way.only_atomicity ? "only atomicity" : (way.determinism ? "all checks" : "races"),
         way.inside ? (way.filter ? ", inside, filtered" : ", inside")
                    : (way.filter ? ", filtered" : ""),
-        way.page != 0 ? fmt::format(", pages of {}{}", way.page, way.drafts ? ", drafts" : "")
-                      : (way.drafts ? ", drafts" : ""),
+        fmt::format("{}{}{}", way.page != 0 ? fmt::format(", pages of {}", way.page) : "",
+                    way.puts_off ? ", put off" : "", way.drafts ? ", drafts" : ""),
         disagreement(small.events, way), check::to_std(small));
   }
   return std::nullopt;

@@ -28,6 +28,7 @@ struct Way {
   bool filter = false;      // and the program leaves out what it can (event/filter.h)
   bool inside = false;      // the program follows its accesses itself (event/sieve.h)
   bool drafts = false;      // and throws away what is past (runtime/draft.h)
+  bool puts_off = false;    // and does so later, in blocks (instrument/stretches.h)
   unsigned page = 0;  // bytes of a page that is one thread's (event/pages.h); 0: there are none
 };
 
@@ -38,6 +39,7 @@ struct Way {
 struct SievedCounts {
   std::uint64_t left_out = 0;   // accesses, by the filter
   std::uint64_t joined = 0;     // that became one with another at another site
+  std::uint64_t put_off = 0;    // accesses that came behind others of their thread
   std::uint64_t misplaced = 0;  // bytes told at a site where their thread never accessed them
   std::uint64_t thrown = 0;     // words of drafts
   std::uint64_t stuck = 0;      // traces that would never have been read to their end

@@ -22,6 +22,7 @@ TEST(Sieve, VerdictsStayTheSameOnRandomTraces) {
   EXPECT_GT(counts.sieved.left_out, 2000u);
   EXPECT_GT(counts.sieved.joined, 200u);
   EXPECT_GT(counts.sieved.thrown, 2000u);
+  EXPECT_GT(counts.sieved.put_off, 2000u);
 }
 
 /// T1 says nothing new between its two writes of y, but T2's block came in between by x.

@@ -7,6 +7,7 @@
 
 #include "event/unit.h"
 #include "runtime/follow.h"
+#include "runtime/probes.h"
 #include "runtime/session_files.h"
 #include "runtime/sys.h"
 
@@ -64,6 +65,11 @@ bool read_answer() {
   return true;
 }
 
+void set_follows(bool follows) {
+  process.follows = follows;
+  __atomic_store_n(&__syndrome_follows, follows ? 1u : 0u, __ATOMIC_RELAXED);
+}
+
 }  // namespace
 
 void filter_grow(Follower& self) {
@@ -76,14 +82,14 @@ void filter_grow(Follower& self) {
 }
 
 void make_filter() {
-  process.follows = false;
+  set_follows(false);
   const sieve::Checked checked = process.session->checked;
   if (checked == sieve::Checked::kNothing || checked == sieve::Checked::kAtomicSets ||
       process.pinned) {
     return;
   }
   if (!make_followers()) return;
-  process.follows = true;
+  set_follows(true);
   blocks_read = 0;
   grown.store(0, std::memory_order_relaxed);
   blocks_lock.store(0, std::memory_order_relaxed);

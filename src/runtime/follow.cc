@@ -67,9 +67,6 @@ void tell_exit(Follower& self, const Frame& frame) {
     set_begin(self);
   }
 }
-void find_leaf(Follower& self) {
-  self.leaf = self.depth == 0 ? 0 : self.frames[self.depth - 1].flags & Frame::kEndsBehindAccess;
-}
 void pop(Follower& self) {
   const Frame& frame = self.frames[--self.depth];
   if (self.told_depth > self.depth) tell_exit(self, frame);
@@ -173,40 +170,30 @@ void follow_wide(Host& host, Access& access, Word address, Word bytes) {
 [[nodiscard]] [[gnu::always_inline]] inline const Word* take_functions(Follower& self,
                                                                        const Word* word,
                                                                        const Word* end) {
-  if ((self.lost_depth | self.leaf) != 0) return word;
-  constexpr Word kWhat = wire::kControlBit | wire::kKindMask;
-  constexpr Word kEnter = wire::control(wire::Control::kEnter, 0, 0);
-  constexpr Word kExit = wire::control(wire::Control::kExit, 0, 0);
-  std::uint32_t depth = self.depth;
-  const std::uint32_t told_depth = self.told_depth;
-  for (; word < end; ++word) {
-    const Word what = *word & kWhat;
-    const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(*word));
-    if (what == kEnter) {
-      if (depth == Follower::kMaxDepth || (function->flags & unit::kLiveBlock) != 0) break;
-      self.frames[depth++] = {function, 0, wire::top_of(*word), 0};
-    } else if (what == kExit) {
-      if (depth <= told_depth || self.frames[depth - 1].function != function) break;
-      --depth;
-    } else {
-      break;
+  if (self.lost_depth != 0) return word;
+  while (word < end && self.leaf == 0 && take_function(self, *word)) ++word;
+  return word;
+}
+
+/// The same, with accesses that need not be followed.
+[[nodiscard]] const Word* pass_over(Follower& self, const Word* word, const Word* end) {
+  while (word < end && (self.lost_depth | self.wide | self.leaf) == 0) {
+    while (word < end && !wire::is_control(*word)) ++word;
+    while (word < end && wire::is_control(*word)) {
+      if (!take_function(self, *word)) return word;
+      ++word;
+      if (self.leaf != 0) break;
     }
   }
-  self.depth = depth;
-  find_leaf(self);
   return word;
 }
 
 /// What most words are: accesses of the function that runs to cells that follow_quickly() knows
 /// what to do with. The first word that is another one.
 [[nodiscard]] [[gnu::always_inline]] inline const Word* take_own(Follower& self, const Word* word,
-                                                                 const Word* end, bool alone) {
+                                                                 const Word* end) {
   if (word == end || wire::is_control(*word)) return word;
   if (self.depth == 0 || (self.lost_depth | self.wide | self.leaf) != 0) return word;
-  if (__builtin_expect(static_cast<long>(alone), 0) != 0) {
-    while (word < end && !wire::is_control(*word)) ++word;
-    return word;
-  }
   if (pages_on && !only_long) return take_paged(self, word, end);
   const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
   Word index = ~Word{0};
@@ -271,6 +258,23 @@ constexpr std::uint64_t kLongRun = 8;
   if (known == now) return true;
   known = now;
   return false;
+}
+
+/// What a thread did before need not be settled in a block, where the order of its accesses changes
+/// nothing.
+[[nodiscard]] bool may_keep_unsettled(const Follower& self, const SyndromeRun& run) {
+  return tls.busy == 0 && self.thread.begin != 0 && (run.flags & SyndromeRun::kNamed) != 0;
+}
+
+/// A few rounds, which mostly lie in pages of the thread's own. False: it is another case.
+[[nodiscard]] bool follow_short_run(const SyndromeRun& run, const void* const* first,
+                                    std::uint64_t rounds, std::uint32_t rest) {
+  Follower& self = *tls.follower;
+  if (!may_keep_unsettled(self, run)) return false;
+  ++tls.busy;
+  const bool kept = !is_over() && keep_short_run(self, run, first, rounds, rest);
+  --tls.busy;
+  return kept;
 }
 
 }  // namespace
@@ -351,7 +355,9 @@ void settle() {
   if (alone) self->filter.begin_segment();
   // Recording may have ended.
   while (tls.follower != nullptr && word < end) {
-    const Word* next = take_own(*self, word, end, alone && self->thread.begin == 0);
+    const bool passes =
+        __builtin_expect(static_cast<long>(alone), 0) != 0 && self->thread.begin == 0;
+    const Word* next = passes ? pass_over(*self, word, end) : take_own(*self, word, end);
     next = take_functions(*self, next, end);
     if (next != word) {
       word = next;
@@ -489,8 +495,10 @@ void follow_word(wire::Word word) {
   --tls.busy;
 }
 
-void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
-                std::uint32_t rest) {
+namespace {
+
+void follow_long_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                     std::uint32_t rest) {
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr || self->depth == 0 || self->lost_depth != 0 || is_alone(*self)) return;
@@ -498,7 +506,7 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
   const Follower::Sites& sites = sites_of_function(*self, self->frames[self->depth - 1].function);
   for (std::uint32_t i = 0; i < run.sites && tls.follower != nullptr; ++i) {
     const std::uint32_t number = wire::top_of(run.tops[i]);
-    if (number - 1 >= sites.count) continue;
+    if (number - 1 >= sites.count || (run.flags & (SyndromeRun::kCovered << i)) != 0) continue;
     const unit::Site& site = sites.first[number - 1];
     Access access;
     if (!describe(site, access)) continue;
@@ -546,6 +554,34 @@ void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t 
     }
   }
   --tls.busy;
+}
+
+}  // namespace
+
+void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
+                std::uint32_t rest) {
+  if (rounds < kLongRun - 1 && follow_short_run(run, first, rounds, rest)) return;
+  follow_long_run(run, first, rounds, rest);
+}
+
+void follow_stretch(const SyndromeRun& run, const void* first, std::uint64_t rounds) {
+  // Searches are seldom done again: no look whether this one is known, which mostly is not in the
+  // cache.
+  if (!follow_short_run(run, &first, rounds, 0)) follow_long_run(run, &first, rounds, 0);
+}
+
+void follow_spots(const SyndromeRun& run, const void* first, std::uint64_t bits) {
+  Follower& self = *tls.follower;
+  if (may_keep_unsettled(self, run)) {
+    ++tls.busy;
+    const bool kept = !is_over() && keep_spots(self, run, first, bits);
+    --tls.busy;
+    if (kept) return;
+  }
+  each_stretch(run, first, bits, [&](std::uintptr_t from, std::uint64_t rounds) {
+    const void* const address = reinterpret_cast<const void*>(from);
+    if (following()) follow_run(run, &address, rounds, 0);
+  });
 }
 
 bool follow_locals(const void* address, std::size_t bytes) {

@@ -57,6 +57,10 @@ void follow_range(const void* address, std::size_t length, bool write, std::uint
                   bool site_is_call);
 void follow_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
                 std::uint32_t rest);
+/// Of one site, with strides of its own size.
+void follow_stretch(const SyndromeRun& run, const void* first, std::uint64_t rounds);
+/// Some of 64, a bit for each.
+void follow_spots(const SyndromeRun& run, const void* first, std::uint64_t bits);
 /// A word that a probe would have written.
 void follow_word(wire::Word word);
 /// Whether somebody has to hear of it.

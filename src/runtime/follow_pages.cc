@@ -4,6 +4,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/follow_log.h"
 #include "runtime/sys.h"
 
 namespace syndrome::rt {
@@ -13,8 +14,6 @@ bool only_long = false;
 
 namespace {
 
-constexpr Word kPageBytes = Word{1} << pages::kShift;
-constexpr Word kNoItem = ~Word{0};
 /// In place of the position: the owner is at it, and the page stays its own.
 constexpr Word kFlushing = ~Word{0} >> 12;
 
@@ -127,8 +126,8 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
   return pages::next(page, self.thread, over_of(pages::slot_of(page)));
 }
 
-/// For an access that is the item of that number in the log, or none. Whether it need not go to
-/// cells: the page is the thread's own, or who opened it has taken the item from there.
+}  // namespace
+
 [[gnu::noinline]] bool claim(Follower& self, Word& page, Word address, Word item) {
   for (int tries = 0;;) {
     const Word was = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
@@ -154,6 +153,8 @@ void wait(Follower& self, Word& page, Word address, Word was, int& tries) {
     }
   }
 }
+
+namespace {
 
 /// As put(), for the simple cases of a cell that nobody else can come to: see follow_quickly_as(),
 /// which has to be on its guard. False: nothing has changed.
@@ -273,12 +274,6 @@ void flush(Follower& self) {
   log.empty();
 }
 
-/// More could be kept when more than atomicity is checked, too; but a log that is looked through
-/// for each page that is opened should be short.
-[[nodiscard]] Word most_items() {
-  return only_long ? Log::kItems / 32 : Log::kItems;
-}
-
 /// What is over goes, from the oldest on.
 void throw_away(Follower& self) {
   Log& log = self.log;
@@ -292,7 +287,8 @@ void throw_away(Follower& self) {
   __atomic_store_n(&log.base, from, __ATOMIC_RELEASE);
 }
 
-/// Room for items of one line, and for their position; false: the thread does without a log.
+}  // namespace
+
 [[gnu::noinline]] void empty_log(Follower& self) {
   if (only_long) {
     throw_away(self);
@@ -309,66 +305,6 @@ void throw_away(Follower& self) {
   self.log.flushed = true;
   self.log.lines = 0;
 }
-[[nodiscard]] inline bool make_room(Follower& self, Word items) {
-  if (self.log.off || self.log.direct) return false;
-  if (__builtin_expect(static_cast<long>(self.log.count() + items > most_items()), 0) != 0) {
-    empty_log(self);
-  }
-  return true;
-}
-
-[[gnu::always_inline]] inline void add(Log& log, Word where, Word what) {
-  LogItem& item = log.item(log.end);
-  __atomic_store_n(&item.what, what, __ATOMIC_RELAXED);
-  __atomic_store_n(&item.where, where, __ATOMIC_RELEASE);
-  __atomic_store_n(&log.end, log.end + 1, __ATOMIC_RELEASE);
-}
-[[gnu::always_inline]] inline void add_position(Follower& self) {
-  if (self.log.position == self.thread.position) return;
-  self.log.position = self.thread.position;
-  self.log.closed = self.log.end;
-  add(self.log, LogItem::place(LogItem::kPlace, 0), self.thread.position);
-}
-/// Where a page begins or ends, nothing follows.
-[[nodiscard]] inline Word next_up(Word word) {
-  return word % kPageBytes == 0 ? 0 : word;
-}
-[[nodiscard]] inline Word next_down(Word word, Word bytes) {
-  return word % kPageBytes == 0 ? 0 : word - bytes;
-}
-/// Whether the access lies next to the last item of its site, which has it from here on. Who opens
-/// the page meanwhile may see the item without it, and never anything else: that the item goes down
-/// is said before it becomes longer, and means the same while it is a single access.
-[[nodiscard]] [[gnu::always_inline]] inline bool extend(Log& log, Recent& recent, Word word,
-                                                        std::uint32_t base) {
-  if ((word != recent.up && word != recent.down) || recent.base != base ||
-      recent.number <= log.closed) {
-    return false;
-  }
-  LogItem& item = log.item(recent.number);
-  const Word bytes = recent.bytes;
-  if (word == recent.up) {
-    recent.up = next_up(word + bytes);
-    recent.down = 0;
-  } else {
-    if (item.step() == 0) {
-      const Word last = wire::address_of(word) + 2 * bytes - 1;
-      __atomic_store_n(&item.where, LogItem::place(item.kind(), last, LogItem::kDown),
-                       __ATOMIC_RELEASE);
-    }
-    recent.up = 0;
-    recent.down = next_down(word, bytes);
-  }
-  __atomic_store_n(&item.what, item.what + LogItem::access(0, bytes), __ATOMIC_RELEASE);
-  return true;
-}
-/// What comes behind it in the program's text is done behind it, but for what only membarrier()
-/// sees.
-void in_order() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-}
-
-}  // namespace
 
 void make_pages() {
   only_long = process.session->checked != sieve::Checked::kAtomicity;
@@ -392,129 +328,6 @@ void end_log(Follower& self) {
 void go_direct(Follower& self) {
   if (self.log.count() != 0) flush(self);
   self.log.direct = true;
-}
-
-const Word* take_paged(Follower& self, const Word* word, const Word* end) {
-  Log& log = self.log;
-  const Follower::Sites& sites = sites_of_function(self, self.frames[self.depth - 1].function);
-  const bool logs = make_room(self, static_cast<Word>(end - word) + 1);
-  const bool filtered = __syndrome_thread.filter != nullptr;
-  const Word own = self.mine.page;
-  const bool samples = log.sample.now && !filtered;
-  unsigned again = 0;
-  Word index = ~Word{0};
-  Chunk* chunk = nullptr;
-  // Not before the log is at the thread's position, which stays as long as nothing is told.
-  bool extends = logs && !samples && log.position == self.thread.position;
-  for (; word < end; ++word) {
-    Recent& recent = log.recent[wire::top_of(*word) % Recent::kSites];
-    if (extends && extend(log, recent, *word, sites.base)) {
-      in_order();
-      if (__atomic_load_n(recent.page, __ATOMIC_RELAXED) == own) continue;
-      // Whoever opens the page may have taken the item before or behind that.
-    }
-    if (wire::is_control(*word)) break;
-    const std::uint32_t number = wire::top_of(*word) - 1;
-    if (number >= sites.count) break;
-    const unit::Site& site = sites.first[number];
-    const Word address = wire::address_of(*word);
-    if (site.kind > unit::SiteKind::kReadWrite || address % kPageBytes + site.bytes > kPageBytes) {
-      break;
-    }
-    if (address >> kChunkBits != index) {
-      index = address >> kChunkBits;
-      chunk = __atomic_load_n(&chunks[index], __ATOMIC_ACQUIRE);
-      if (chunk == nullptr) break;
-    }
-    Word& page = page_of(*chunk, address);
-    const bool write = site.kind != unit::SiteKind::kRead;
-    if (samples) log.sample.see(address, write, self.thread.since);
-    const Word now = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
-    if (pages::tag_of(now) == pages::kShared) {
-      // To cells.
-    } else if (logs) {
-      if (samples) ++log.sample.kept;
-      const LogItem::Kind kind = write ? LogItem::kWrite : LogItem::kRead;
-      add_position(self);
-      extends = !samples;
-      recent = {
-          log.end,    next_up(*word + site.bytes),           next_down(*word, site.bytes), &page,
-          sites.base, static_cast<std::uint32_t>(site.bytes)};
-      add(log, LogItem::place(kind, address), LogItem::access(sites.base + number, site.bytes));
-      in_order();
-      if (__builtin_expect(static_cast<long>(__atomic_load_n(&page, __ATOMIC_RELAXED) == own), 1) !=
-              0 ||
-          claim(self, page, address, log.end - 1)) {
-        continue;
-      }
-      recent.number = 0;
-      log.take_back();
-    } else if (now != own) {
-      (void)claim(self, page, address, kNoItem);
-    }
-    if (samples) ++log.sample.passed_on;
-    const Word from = address & 7;
-    if (from + site.bytes > 8) break;
-    const Word bytes = ((Word{1} << site.bytes) - 1) << from;
-    if (!follow_quickly(self.mine, *chunk, address, bytes, write, sites.base + number, again)) {
-      break;
-    }
-  }
-  filter_lost(self, again);
-  return word;
-}
-
-namespace {
-
-/// What makes a page one's own, where not everything does. Whose pages others come to all the time
-/// has nothing from them: each costs them a barrier of all threads.
-[[nodiscard]] bool is_worth_it(const Follower& self, const Stretch& stretch) {
-  constexpr Word kLong = 256;
-  constexpr Word kMany = 16;
-  constexpr std::uint32_t kMostOpened = 64;
-  return stretch.length >= kLong && stretch.length >= kMany * stretch.step &&
-         __atomic_load_n(&self.log.opened, __ATOMIC_RELAXED) < kMostOpened;
-}
-
-}  // namespace
-
-bool keep_slowly(Follower& self, Word& page, const Access& access, const Stretch& stretch) {
-  Log& log = self.log;
-  const Word address = stretch.address;
-  if (only_long && !is_worth_it(self, stretch) &&
-      !pages::is_logged(__atomic_load_n(&page, __ATOMIC_ACQUIRE), self.thread,
-                        over_of(self.thread.slot))) {
-    share(self, address);
-    return false;
-  }
-  if (!make_room(self, 2)) {
-    (void)claim(self, page, address, kNoItem);
-    return false;
-  }
-  add_position(self);
-  add(log, LogItem::place(access.write ? LogItem::kWrite : LogItem::kRead, address, stretch.step),
-      LogItem::access(access.site, stretch.length, stretch.each));
-  in_order();
-  if (__atomic_load_n(&page, __ATOMIC_RELAXED) == self.mine.page ||
-      claim(self, page, address, log.end - 1)) {
-    return true;
-  }
-  log.take_back();
-  return false;
-}
-
-Strides keep_strides(Follower& self, const Access& access, Word address, std::int64_t stride,
-                     std::uint64_t count, Word each) {
-  if (!pages_on) return {count, false};
-  const auto step = static_cast<Word>(stride < 0 ? -stride : stride);
-  const Word at = address & wire::kAddressMask;
-  const Word room = stride < 0 ? at % kPageBytes : kPageBytes - 1 - at % kPageBytes;
-  Word these = room / step + 1;
-  if (these > count) these = count;
-  if (step > LogItem::kMostStep) these = 1;
-  const Word length = (these - 1) * step + each;
-  const Word first = stride < 0 ? at - (these - 1) * step : at;
-  return {these, keep(self, access, {first, length, these == 1 ? 0 : step, each})};
 }
 
 void share(Follower& self, Word address) {

@@ -15,6 +15,7 @@
 
 #include "event/pages.h"
 #include "runtime/follow_cells.h"
+#include "runtime/probes.h"
 
 namespace syndrome::rt {
 
@@ -88,6 +89,15 @@ struct Strides {
 };
 [[nodiscard]] Strides keep_strides(Follower& self, const Access& access, Word address,
                                    std::int64_t stride, std::uint64_t count, Word each);
+
+/// A few accesses of each site of a loop, one next to another, of the function that runs: whether
+/// they are in the log, because they lie in pages of the thread's own. Some may be there if not.
+[[nodiscard]] bool keep_short_run(Follower& self, const SyndromeRun& run, const void* const* first,
+                                  std::uint64_t rounds, std::uint32_t rest);
+
+/// The same of spots.
+[[nodiscard]] bool keep_spots(Follower& self, const SyndromeRun& run, const void* first,
+                              std::uint64_t bits);
 
 /// Before an atomic: the page is for cells.
 void share(Follower& self, Word address);

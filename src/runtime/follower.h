@@ -254,6 +254,33 @@ struct Follower {
   Frame frames[kMaxDepth];
 };
 
+/// For the innermost frame.
+inline void find_leaf(Follower& self) {
+  self.leaf = self.depth == 0 ? 0 : self.frames[self.depth - 1].flags & Frame::kEndsBehindAccess;
+}
+/// A word of a function that is no block, as long as nobody has been told of it. False: it is
+/// another word. The thread has lost no frame, and none ends behind the next access.
+[[nodiscard]] [[gnu::always_inline]] inline bool take_function(Follower& self, Word word) {
+  constexpr Word kWhat = wire::kControlBit | wire::kKindMask;
+  constexpr Word kEnter = wire::control(wire::Control::kEnter, 0, 0);
+  constexpr Word kExit = wire::control(wire::Control::kExit, 0, 0);
+  const Word what = word & kWhat;
+  const auto* const function = reinterpret_cast<const unit::Function*>(wire::payload_of(word));
+  const std::uint32_t depth = self.depth;
+  if (what == kEnter) {
+    if (depth == Follower::kMaxDepth || (function->flags & unit::kLiveBlock) != 0) return false;
+    self.frames[depth] = {function, 0, wire::top_of(word), 0};
+    self.depth = depth + 1;
+    return true;
+  }
+  if (what != kExit || depth <= self.told_depth || self.frames[depth - 1].function != function) {
+    return false;
+  }
+  self.depth = depth - 1;
+  find_leaf(self);
+  return true;
+}
+
 // follow_units.cc
 
 extern std::atomic<std::uint32_t> unit_count;

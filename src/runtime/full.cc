@@ -18,6 +18,12 @@ __attribute__((visibility("hidden"), used)) int syndrome_miss_quick(syndrome::wi
 __attribute__((visibility("hidden"), used)) int syndrome_wide_quick(syndrome::wire::Word what,
                                                                     syndrome::wire::Word word);
 __attribute__((visibility("hidden"), used)) int syndrome_block_quick(syndrome::wire::Word word);
+__attribute__((visibility("hidden"), used)) int syndrome_gap_quick(const SyndromeRun* run,
+                                                                   const void* first,
+                                                                   const void* next);
+__attribute__((visibility("hidden"), used)) int syndrome_far_quick(const SyndromeRun* run,
+                                                                   const void* first,
+                                                                   syndrome::wire::Word bits);
 __attribute__((visibility("hidden"), used)) void syndrome_full_deep();
 }
 
@@ -26,8 +32,8 @@ __attribute__((visibility("hidden"), used)) void syndrome_full_deep();
 __asm__(
     ".text\n"
     // Keeps the general registers, calls `quick` and, if that says so, `deep` with all others kept.
-    // On entry, `bytes` of arguments lie above the return address; the first two are at 16 and 24
-    // from %rbp.
+    // On entry, `bytes` of arguments lie above the return address; the first three are at 16, 24
+    // and 32 from %rbp.
     ".macro syndrome_probe name, quick, bytes\n"
     ".globl \\name\n"
     ".type \\name, @function\n"
@@ -53,6 +59,7 @@ __asm__(
     "  cld\n"
     "  movq 16(%rbp), %rdi\n"
     "  movq 24(%rbp), %rsi\n"
+    "  movq 32(%rbp), %rdx\n"
     "  call \\quick\n"
     "  testl %eax, %eax\n"
     "  je 1f\n"
@@ -94,7 +101,9 @@ __asm__(
     "syndrome_probe __syndrome_full, syndrome_full_quick, 0\n"
     "syndrome_probe __syndrome_miss, syndrome_miss_quick, 16\n"
     "syndrome_probe __syndrome_wide, syndrome_wide_quick, 16\n"
-    "syndrome_probe __syndrome_block, syndrome_block_quick, 8\n");
+    "syndrome_probe __syndrome_block, syndrome_block_quick, 8\n"
+    "syndrome_probe __syndrome_gap, syndrome_gap_quick, 24\n"
+    "syndrome_probe __syndrome_far, syndrome_far_quick, 24\n");
 
 namespace syndrome::rt {
 Turned turn_line(Thread& its, wire::Word*& at, bool may_wait) {
@@ -188,8 +197,48 @@ int syndrome_block_quick(syndrome::wire::Word word) {
   return more;
 }
 
+namespace {
+
+/// What syndrome_full_deep() has to go on with; its run is null: a word.
+struct Gap {
+  const SyndromeRun* run;
+  const void* first;
+  const void* next;
+  syndrome::wire::Word bits;  // not 0: of spots
+};
+constinit thread_local Gap gap __attribute__((tls_model("initial-exec"))) = {};
+
+}  // namespace
+
+int syndrome_gap_quick(const SyndromeRun* run, const void* first, const void* next) {
+  using namespace syndrome::rt;
+  if (__syndrome_thread.inside != 0) return 0;
+  if (following()) {
+    follow_stretch(*run, first, rounds_of(*run, first, next));
+    return 0;
+  }
+  gap = {run, first, next, 0};
+  return 1;
+}
+
+int syndrome_far_quick(const SyndromeRun* run, const void* first, syndrome::wire::Word bits) {
+  using namespace syndrome::rt;
+  if (__syndrome_thread.inside != 0) return 0;
+  if (following()) {
+    follow_spots(*run, first, bits);
+    return 0;
+  }
+  gap = {run, first, nullptr, bits};
+  return 1;
+}
+
 void syndrome_full_deep() {
   using namespace syndrome::rt;
+  if (const SyndromeRun* const run = gap.run; run != nullptr) {
+    gap.run = nullptr;
+    if (gap.bits != 0) return __syndrome_spots(run, gap.first, gap.bits);
+    return __syndrome_stretch(run, gap.first, gap.next);
+  }
   const Inside inside;
   if (tls.state == ThreadState::kNew) {
     const syndrome::wire::Word word = __syndrome_thread.cursor[-1];

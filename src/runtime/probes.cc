@@ -149,6 +149,7 @@ PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
 
 extern "C" {
 __attribute__((visibility("default"))) std::uint32_t __syndrome_pinned = 0;
+__attribute__((visibility("default"))) std::uint32_t __syndrome_follows = 0;
 }
 
 PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
@@ -179,7 +180,24 @@ PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std:
   }
 }
 
-PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/) {
+PROBE void __syndrome_stretch(const SyndromeRun* run, const void* first, const void* next) {
+  if (!recording()) return;
+  const std::uint64_t rounds = rounds_of(*run, first, next);
+  if (following()) return follow_stretch(*run, first, rounds);
+  __syndrome_run(run, &first, rounds, 0);
+}
+
+PROBE void __syndrome_spots(const SyndromeRun* run, const void* first, std::uint64_t bits) {
+  if (!recording()) return;
+  if (following()) return follow_spots(*run, first, bits);
+  each_stretch(*run, first, bits, [&](std::uintptr_t from, std::uint64_t rounds) {
+    const void* const address = reinterpret_cast<const void*>(from);
+    __syndrome_run(run, &address, rounds, 0);
+  });
+}
+
+PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/,
+                           const void* /*function*/) {
   if (!recording()) return;
   if (following() || holding()) {
     const auto write = following() ? follow_word : hold_word;
@@ -192,10 +210,11 @@ PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_
     append(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
   append(wire::access(number_of(address), site & 0xffff));
 }
-PROBE void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done) {
+PROBE void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done,
+                                const void* function) {
   if (*done != 0) return;
   *done = 1;
-  __syndrome_mark(address, site, 0);
+  __syndrome_mark(address, site, 0, function);
 }
 
 PROBE std::uint64_t __syndrome_frame() {

@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "event/wire.h"
+
 extern "C" {
 
 /// A translation unit announces itself from its constructor: its unit (event/unit.h) and its global
@@ -64,18 +66,33 @@ extern std::uint32_t __syndrome_pinned;
 /// first round; `rest`: how many of them had their turn once more after `rounds` whole ones.
 struct SyndromeRun {
   std::uint32_t sites;
-  std::uint32_t zero;
+  std::uint32_t flags;       // kNamed, and a bit for each site from kCovered on
   std::uint64_t strides[2];  // operands
   std::uint64_t tops[8];     // access words with address 0
   std::uint8_t shapes[8];    // bytes << 1 | whether it writes, and 0x80: it may lie in two granules
+  const void* function;      // the unit::Function whose sites they are
+  static constexpr std::uint32_t kNamed = 1;          // it is: older compilers end before it
+  static constexpr std::uint32_t kCovered = 1u << 8;  // the site reads what was just accessed
 };
 void __syndrome_run(const SyndromeRun* run, const void* const* first, std::uint64_t rounds,
                     std::uint32_t rest);
+/// Whether the process follows its accesses (follow.h): then what other loops do at one site to
+/// neighbours, one after another, is recorded at once, by the first of these two with `run` of one
+/// site. `next`: behind the last. The second has its arguments on the stack and takes them from it,
+/// as __syndrome_full, and keeps every register.
+extern std::uint32_t __syndrome_follows;
+void __syndrome_stretch(const SyndromeRun* run, const void* first, const void* next);
+void __syndrome_gap();
+/// The same of some of 64 neighbours: the first one, and a bit for each from there on.
+void __syndrome_spots(const SyndromeRun* run, const void* first, std::uint64_t bits);
+void __syndrome_far();
 /// One access of such a loop, where the compiler ends before it knows better (the object files of
 /// some kinds of link-time optimization). `what`: as SyndromeRun::shapes. `done`: whether this read
-/// was recorded in this run of the loop.
-void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t what);
-void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done);
+/// was recorded in this run of the loop. `function`: as there.
+void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t what,
+                     const void* function);
+void __syndrome_mark_once(const void* address, std::uint64_t site, unsigned char* done,
+                          const void* function);
 
 /// In a function that calls setjmp: once after its enter, giving the frame its number, and after
 /// each return of setjmp.
@@ -102,3 +119,33 @@ void __syndrome_block_end(std::uint32_t kind, const char* label);
 void __syndrome_happens_before(const void* object);
 void __syndrome_happens_after(const void* object);
 }
+
+namespace syndrome::rt {
+
+/// How many accesses a stretch has.
+[[nodiscard]] inline std::uint64_t rounds_of(const SyndromeRun& run, const void* first,
+                                             const void* next) {
+  const auto from = reinterpret_cast<std::uintptr_t>(first);
+  const auto to = reinterpret_cast<std::uintptr_t>(next);
+  return (from < to ? to - from : from - to) / (run.shapes[0] >> 1);
+}
+
+/// Calls visit(first, rounds) for each stretch among spots.
+template <class Visit>
+inline void each_stretch(const SyndromeRun& run, const void* first, std::uint64_t bits,
+                         const Visit& visit) {
+  const std::int64_t stride = syndrome::wire::stride_of(run.strides[0], 0);
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  for (std::uint64_t from = 0; bits != 0;) {
+    const auto gap = static_cast<std::uint64_t>(__builtin_ctzll(bits));
+    bits >>= gap;
+    from += gap;
+    const std::uint64_t rounds =
+        ~bits == 0 ? 64 : static_cast<std::uint64_t>(__builtin_ctzll(~bits));
+    visit(begin + from * static_cast<std::uint64_t>(stride), rounds);
+    bits = rounds == 64 ? 0 : bits >> rounds;
+    from += rounds;
+  }
+}
+
+}  // namespace syndrome::rt

@@ -132,6 +132,28 @@ TEST(Accesses, ATableOfFunctionsThatIsNoVirtualOneIsRecorded) {
               ElementsAre("read 3:33 Device::ops+0 (8)", "read 3:38 Ops::run+0 (8)"));
 }
 
+TEST(Accesses, WhatLiesBeforeATableIsLeftOutAndBeforeAnElementIsNot) {
+  const Compiled code(R"(#include <typeinfo>
+struct Base { int b; virtual ~Base(); };
+struct Shape : virtual Base { int s; };
+struct List { long size; int* last; };
+int base(Shape* s) { return s->b; }
+void* whole(Base* s) { return dynamic_cast<void*>(s); }
+const std::type_info& type(Base* s) { return typeid(*s); }
+int int_before(int* p) { return p[-1]; }
+long long_before(long* p) { return p[-2]; }
+int* pointer_before(int** p) { return *--p; }
+int last(List* l) { return l->last[-1]; }
+)");
+  EXPECT_THAT(code.function("_Z4baseP5Shape").accesses(), testing::SizeIs(1));
+  EXPECT_THAT(code.function("_Z5wholeP4Base").accesses(), IsEmpty());
+  EXPECT_THAT(code.function("_Z4typeP4Base").accesses(), IsEmpty());
+  EXPECT_THAT(code.function("_Z10int_beforePi").accesses(), testing::SizeIs(1));
+  EXPECT_THAT(code.function("_Z11long_beforePl").accesses(), testing::SizeIs(1));
+  EXPECT_THAT(code.function("_Z14pointer_beforePPi").accesses(), testing::SizeIs(1));
+  EXPECT_THAT(code.function("_Z4lastP4List").accesses(), testing::SizeIs(2));
+}
+
 TEST(Accesses, MemoryIntrinsicsAreRanges) {
   const char* const source = R"(#include <cstring>
 struct Big { int v[8]; };
