@@ -27,7 +27,9 @@
 //
 // A thread's *serial* numbers what it does: another one for each function activation, and behind
 // each synchronization. What it does again with the same serial, with nobody in between, need not
-// be told again; a small table of the thread's own knows what that is.
+// be told again; a small table of the thread's own knows what that is. Somebody who came in between
+// and did what conflicts with that is an *intrusion*, which all threads are told of by one word: who
+// has not seen it change need not look into the cells to know (is_known()).
 //
 // Cells are changed by compare-and-swap, so no access is lost to another one at the same time,
 // whether the two race or not. In which order two of them count that nothing orders is chance, as
@@ -61,6 +63,7 @@ inline constexpr unsigned kSerialShift = kSlotBits + 2;
 [[nodiscard]] constexpr Word slot_of(Word entry) {
   return (entry >> 2) & kMany;
 }
+inline constexpr Word kOnlySerial = ~((Word{1} << kSerialShift) - 1);
 /// What has been done to each of some bytes of a granule, with one serial: bytes:8 kinds:2.
 [[nodiscard]] constexpr Word fresh_of(Word kinds, Word bytes) {
   return (bytes << 2) | kinds;
@@ -124,20 +127,28 @@ inline void store(Word& word, Word value) {
 struct Ended {
   Word first;  // its serials
   Word last;
-  Word end;      // times
-  Word last_in;  // 0: never
+  Word end;  // its time
+};
+/// One that is kept, and which calls that came behind it may have to be, too: those that did so up
+/// to a time.
+struct Kept {
+  Word first;
+  Word last_in;
 };
 
 /// What others have to know of a thread. It alone writes here, but for `out`.
 struct alignas(64) Slot {
   /// What a thread does while another one waits for its core: milliseconds of calls.
-  static constexpr Word kKept = 1 << 13;
+  static constexpr Word kEnded = 1 << 11;
+  static constexpr Word kKept = 1 << 9;
   static constexpr Word kMargin = 16;  // of those that are about to be written over
   Word first;                          // serial of its open call; 0: none
   Word begin;                          // its time
   Word out;                            // when others first came behind it; 0: they did not
   Word count;                          // calls that are over
-  alignas(64) Ended ended[kKept];
+  Word kept_count;                     // of those, in `kept`
+  alignas(64) Ended ended[kEnded];
+  Kept kept[kKept];
 
   [[nodiscard]] bool is_open(Word serial) const {
     const Word from = load(first);
@@ -151,36 +162,49 @@ struct alignas(64) Slot {
   [[nodiscard]] Known known(Word serial) const {
     const Word all = load(count);
     if (all == 0) return {nullptr, nullptr};
-    const Word oldest = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
+    const Word oldest = all > kEnded - kMargin ? all - (kEnded - kMargin) : 0;
     Word low = oldest;
     Word high = all;
     // Mostly it is the newest.
-    if (load(ended[(all - 1) % kKept].first) <= serial) low = all - 1;
+    if (load(ended[(all - 1) % kEnded].first) <= serial) low = all - 1;
     while (high - low > 1) {
       const Word middle = low + (high - low) / 2;
-      (load(ended[middle % kKept].first) <= serial ? low : high) = middle;
+      (load(ended[middle % kEnded].first) <= serial ? low : high) = middle;
     }
-    const Ended& one = ended[low % kKept];
-    return {load(one.first) <= serial ? &one : nullptr, &ended[oldest % kKept]};
+    const Ended& one = ended[low % kEnded];
+    return {load(one.first) <= serial ? &one : nullptr, &ended[oldest % kEnded]};
+  }
+  /// Of a call that is over: whether it is kept, and came behind someone at this time or later.
+  [[nodiscard]] bool came_in(Word serial, Word time) const {
+    const Word all = load(kept_count);
+    const Word oldest = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
+    for (Word at = all; at > oldest; --at) {
+      const Kept& one = kept[(at - 1) % kKept];
+      const Word from = load(one.first);
+      if (from == serial) return load(one.last_in) >= time;
+      if (from < serial) return false;
+    }
+    // Older than all that are known.
+    return oldest != 0;
   }
   /// When the call ended that was open at this time and is not any more; or later, if that was long
   /// ago.
   [[nodiscard]] Word end_after(Word time) const {
     const Word all = load(count);
     if (all == 0) return 0;
-    Word low = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
+    Word low = all > kEnded - kMargin ? all - (kEnded - kMargin) : 0;
     Word high = all - 1;
     // Mostly it is the newest.
-    if (high > low && load(ended[(high - 1) % kKept].end) < time) low = high;
+    if (high > low && load(ended[(high - 1) % kEnded].end) < time) low = high;
     while (low < high) {
       const Word middle = low + (high - low) / 2;
-      if (load(ended[middle % kKept].end) < time) {
+      if (load(ended[middle % kEnded].end) < time) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    return load(ended[low % kKept].end);
+    return load(ended[low % kEnded].end);
   }
   /// When the call of a serial that is not open ended, and its last serial; or later ones, if that
   /// was long ago.
@@ -202,11 +226,14 @@ struct Source {
   Word at;
 };
 
-/// What a thread has done with a serial, if nobody has been at the cell since.
+/// What a thread has done with a serial to a granule, which has a key of its own, if nobody has been
+/// there since.
 struct Recent {
-  const Cell* cell;
+  Word key;   // turn:18 key:46; 0: none. turn: how often the thread had seen an intrusion
   Word what;  // serial:54 bytes:8 kinds:2
 };
+inline constexpr unsigned kKeyBits = 46;
+inline constexpr Word kKeyMask = (Word{1} << kKeyBits) - 1;
 
 /// A thread's open call.
 struct Call {
@@ -221,6 +248,8 @@ struct Call {
   Word last_in;   // when it last came behind someone; 0: never
   Word last_end;  // when the thread's last call ended
   Word intrusions;
+  Word seen;  // the last one of anybody that it has seen
+  Word turn;  // how often it has, as in Recent::key
   unsigned count;
   bool certain;  // it is kept in any case
   Source sources[kMostSources];
@@ -229,9 +258,8 @@ struct Call {
 
   void next_serial() { set_serial(++serial); }
   void set_serial(Word number) { now = number; }
-  [[nodiscard]] Recent& recent_of(const Cell& cell) {
-    const auto number = reinterpret_cast<std::uintptr_t>(&cell) / sizeof(Cell);
-    return recent[(number ^ (number >> kRecentBits)) % (1u << kRecentBits)];
+  [[nodiscard]] Recent& recent_of(Word key) {
+    return recent[(key ^ (key >> kRecentBits)) % (1u << kRecentBits)];
   }
 };
 
@@ -258,14 +286,8 @@ class Calls {
 
   void end(Call& call, Word now) {
     Slot& slot = slots_[call.slot];
-    Ended& one = slot.ended[slot.count % Slot::kKept];
-    store(one.first, call.first);
-    store(one.last, call.serial);
-    store(one.end, now);
-    store(one.last_in, call.last_in);
-    store(slot.count, slot.count + 1);
+    is_over_now(call, call.serial, now);
     store(slot.first, 0);
-    call.certain |= is_certain(call);
     call.first = 0;
     call.last_end = now;
   }
@@ -274,13 +296,7 @@ class Calls {
   /// is known of the first one, which ends.
   void split(Call& call, Word serial, Word time) {
     Slot& slot = slots_[call.slot];
-    Ended& one = slot.ended[slot.count % Slot::kKept];
-    store(one.first, call.first);
-    store(one.last, serial - 1);
-    store(one.end, Clock::now());
-    store(one.last_in, call.last_in);
-    store(slot.count, slot.count + 1);
-    call.certain |= is_certain(call);
+    is_over_now(call, serial - 1, Clock::now());
     call.first = serial;
     call.begin = time;
     // Others may have come behind what is the second one.
@@ -300,23 +316,43 @@ class Calls {
       // In this order: a call that is not open any more is among those that are over.
       if (load(slot.first) == source.first) {
         result = Verdict::kWait;
-        continue;
+      } else if (slot.came_in(source.first, source.at)) {
+        return Verdict::kKeep;
       }
-      const Ended* const one = slot.known(source.first).at;
-      if (one == nullptr || load(one->first) != source.first) return Verdict::kKeep;
-      if (load(one->last_in) >= source.at) return Verdict::kKeep;
     }
     return result;
   }
 
+  /// Whether an access is known to have been made before with the same serial, and nobody to have
+  /// come behind it since: then access() would say so. Requires an open call. Who had the page or
+  /// the cell in between has only read, as this call has.
+  [[nodiscard]] bool is_known(Call& call, Word key, Word kinds, Word bytes) const {
+    if (load(intrusion_) != call.seen) [[unlikely]] {
+      see(call);
+      return false;
+    }
+    const Word fresh = fresh_of(kinds, bytes);
+    const Recent& recent = call.recent_of(key);
+    return recent.key == (key | call.turn) &&
+           ((recent.what ^ ((call.now << kSerialShift) | fresh)) & (kOnlySerial | fresh)) == 0;
+  }
+
   /// An access to bytes of a granule, a bit for each. Whether it was made before with the same
   /// serial, and nobody has been there since. Requires an open call.
-  [[nodiscard]] bool access(Call& call, Cell& cell, Word kinds, Word bytes) {
+  [[nodiscard]] bool access(Call& call, Cell& cell, Word key, Word kinds, Word bytes) {
     if (is_own(call, cell, kinds)) [[likely]]
-      return access_own(call, cell, kinds, bytes);
+      return access_own(call, cell, key, kinds, bytes);
     access_slowly(call, cell, kinds);
-    call.recent_of(cell) = {&cell, (call.now << kSerialShift) | fresh_of(kinds, bytes)};
+    call.recent_of(key) = {key | call.turn, (call.now << kSerialShift) | fresh_of(kinds, bytes)};
     return false;
+  }
+  /// The same, of which nobody will ask whether it was made before.
+  void touch(Call& call, Cell& cell, Word kinds) {
+    if (is_own(call, cell, kinds)) [[likely]] {
+      come_behind_ended(call, cell, kinds);
+    } else {
+      access_slowly(call, cell, kinds);
+    }
   }
   /// Whether the call has accessed it so, and nobody else has been there since: then access_own()
   /// does what access() does.
@@ -327,20 +363,27 @@ class Calls {
     const Word b = load(cell.b);
     return b == 0 || (kinds == kRead && (b & kWrite) == 0);
   }
-  [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word kinds, Word bytes) {
-    if (access_again(call, cell, kinds, bytes)) return true;
+  [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word key, Word kinds,
+                                       Word bytes) {
+    if (access_again(call, key, kinds, bytes)) return true;
     // Nobody has been there since; but maybe before that, and it came behind them otherwise.
     come_behind_ended(call, cell, kinds);
     return false;
   }
   /// Whether it was made before with the same serial, if nobody has been there since.
-  [[nodiscard]] static bool access_again(Call& call, const Cell& cell, Word kinds, Word bytes) {
+  [[nodiscard]] static bool access_again(Call& call, Word key, Word kinds, Word bytes) {
     const Word fresh = fresh_of(kinds, bytes);
-    Recent& recent = call.recent_of(cell);
-    const bool known = recent.cell == &cell && recent.what >> kSerialShift == call.now;
-    if (known && (recent.what & fresh) == fresh) return true;
-    const Word now = known ? fresh_after(recent.what & 0x3ff, kinds, bytes) : fresh;
-    recent = {&cell, (call.now << kSerialShift) | now};
+    Recent& recent = call.recent_of(key);
+    const bool known =
+        (recent.key & kKeyMask) == key && recent.what >> kSerialShift == call.now;
+    const bool again = known && (recent.what & fresh) == fresh;
+    if (again) {
+      // Who was at the granule is asked for now: what was seen since has not been there.
+      recent.key = key | call.turn;
+      return true;
+    }
+    const Word now = known ? fresh_after(recent.what & ~kOnlySerial, kinds, bytes) : fresh;
+    recent = {key | call.turn, (call.now << kSerialShift) | now};
     return false;
   }
 
@@ -428,6 +471,7 @@ class Calls {
   /// Another value whenever somebody came behind an open call. Who has not seen it change, with the
   /// same serial, has been alone wherever it was before, but for those who do the same as it did.
   [[nodiscard]] Word intrusion() const { return load(intrusion_); }
+  void intrude(Call& call) { store(intrusion_, (++call.intrusions << kSlotBits) | call.slot); }
 
   /// Calls that are over, and ended when this one had begun.
   static void come_behind_ended(Call& call, const Cell& cell, Word kinds) {
@@ -438,6 +482,13 @@ class Calls {
   }
 
  private:
+  void see(Call& call) const {
+    call.seen = load(intrusion_);
+    call.turn += Word{1} << kKeyBits;
+    if (call.turn != 0) return;
+    for (Recent& recent : call.recent) recent = {0, 0};
+  }
+
   /// When the first one of the calls began that are open.
   [[nodiscard]] Word oldest_begin() const {
     const Word used = load(*used_);
@@ -461,6 +512,13 @@ class Calls {
         if (!same && a != 0) ended(cell, a & kKinds, call.last_end);
         come_behind_ended(call, cell, kinds);
         if (swap(cell.a, a, own | (same ? a & kKinds : 0) | kinds)) return;
+        continue;
+      }
+      if (Word end = 0; b == 0 && is_over(call, a, end)) {
+        // One call after the other.
+        ended(cell, a & kKinds, end);
+        come_behind_ended(call, cell, kinds);
+        if (swap(cell.a, a, own | kinds)) return;
         continue;
       }
       if (kinds == kRead && b == many_of(kAllSlots, 0) && a != 0 &&
@@ -517,7 +575,7 @@ class Calls {
     unsigned count = 0;
     // Before anybody is found to be open: who begins another call meanwhile is not meant.
     Word end = 0;
-    const Word now = b != 0 || !is_over(call, a, end) ? Clock::now() : 0;
+    const Word now = Clock::now();
     for (const Word entry : {a, b}) {
       if (entry == 0) continue;
       const Word slot = slot_of(entry);
@@ -570,6 +628,22 @@ class Calls {
     return rest == b ? swap(cell.a, a, own) : swap(cell, a, b, own, rest);
   }
 
+  /// The open call, up to a serial, is over, which it says of itself behind this. Who comes behind it
+  /// from here on does so behind all of its accesses, so whether it is left behind is known.
+  void is_over_now(Call& call, Word last, Word now) {
+    Slot& slot = slots_[call.slot];
+    Ended& one = slot.ended[slot.count % Slot::kEnded];
+    store(one.first, call.first);
+    store(one.last, last);
+    store(one.end, now);
+    store(slot.count, slot.count + 1);
+    if (!is_certain(call)) return;
+    call.certain = true;
+    Kept& kept = slot.kept[slot.kept_count % Slot::kKept];
+    store(kept.first, call.first);
+    store(kept.last_in, call.last_in);
+    store(slot.kept_count, slot.kept_count + 1);
+  }
   /// It was left behind, and came behind someone after that. An `out` from before it began was
   /// meant for the call before.
   [[nodiscard]] bool is_certain(const Call& call) const {
@@ -581,11 +655,15 @@ class Calls {
   /// at that time. `first`: its serial if it still is, or 0.
   void meet(Call& call, Word slot, Word first, Word time) {
     call.last_in = Clock::now();
-    store(intrusion_, (++call.intrusions << kSlotBits) | call.slot);
+    intrude(call);
     if (first == 0) return;
-    Word none = 0;
-    __atomic_compare_exchange_n(&slots_[slot].out, &none, time, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_RELAXED);
+    // One from before it began was meant for the call before, and came late.
+    for (Word out = load(slots_[slot].out); out == 0 || out < load(slots_[slot].begin);) {
+      if (__atomic_compare_exchange_n(&slots_[slot].out, &out, time, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED)) {
+        break;
+      }
+    }
     for (unsigned i = 0; i < call.count; ++i) {
       if (call.sources[i].slot == slot && call.sources[i].first == first) return;
     }

@@ -16,6 +16,7 @@ void put_frames(Holder& self) {
 
 void begin_part(Holder& self) {
   if (self.call.first != 0) return;
+  make_room(self);
   hold_calls.begin(self.call, self.now);
   self.settled_serial = self.call.first;
   if (self.depth != 0) self.frames[self.depth - 1].serial = self.call.first;
@@ -32,7 +33,8 @@ void begin_part(Holder& self) {
 void decide(Holder& self, bool all) {
   while (self.parts != 0 && holding()) {
     HoldPart& part = self.part[self.first_part];
-    calls::Verdict verdict = hold_calls.verdict(part.certain, part.sources, part.count);
+    calls::Verdict verdict =
+        hold_calls.verdict(part.certain, &self.sources[self.first_source], part.count);
     if (verdict == calls::Verdict::kWait) {
       if (!all) return;
       verdict = calls::Verdict::kKeep;
@@ -42,8 +44,10 @@ void decide(Holder& self, bool all) {
       tell_end(self);
     }
     self.first_part = (self.first_part + 1) % Holder::kParts;
+    self.first_source += part.count;
     --self.parts;
   }
+  if (self.parts == 0) self.first_part = self.first_source = self.last_source = 0;
 }
 
 void add_part(Holder& self, Word begin, Word end, bool certain) {
@@ -51,8 +55,24 @@ void add_part(Holder& self, Word begin, Word end, bool certain) {
   part.begin = begin;
   part.end = end;
   part.certain = certain;
+  part.count = 0;
+  if (certain) return;
   part.count = self.call.count;
-  for (unsigned i = 0; i < self.call.count; ++i) part.sources[i] = self.call.sources[i];
+  for (unsigned i = 0; i < part.count; ++i) {
+    self.sources[self.last_source++] = self.call.sources[i];
+  }
+  if (self.last_source <= Holder::kParts) return;
+  // No room for more: to the front, or it is not waited for.
+  const std::uint32_t left = self.last_source - self.first_source;
+  if (left > Holder::kParts / 2) {
+    part.certain = true;
+    part.count = 0;
+    self.last_source -= self.call.count;
+    return;
+  }
+  for (std::uint32_t i = 0; i < left; ++i) self.sources[i] = self.sources[self.first_source + i];
+  self.first_source = 0;
+  self.last_source = left;
 }
 
 /// Of a part that is left out: memory that is told of is another variable from here on.
