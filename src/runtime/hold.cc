@@ -133,6 +133,8 @@ bool settle_words(Holder& self) {
     self.units = units;
     for (HoldFunction& known : self.functions) known.function = nullptr;
   }
+  if (self.fill >= self.populated) [[unlikely]]
+    populate(self);
   // Others may have come in between.
   if (self.call.first != 0) {
     make_room(self);

@@ -2,13 +2,21 @@
 
 #include "runtime/hold.h"
 #include "runtime/holder.h"
+#include "runtime/sys.h"
 
 namespace syndrome::rt {
 
 void put_frames(Holder& self) {
-  self.words[self.fill++] = self.depth;
-  for (std::uint32_t i = 0; i < self.depth; ++i) {
-    self.words[self.fill++] = self.frames[i].word;
+  const std::uint32_t depth = self.depth;
+  Word* const to = &self.words[self.fill];
+  Word marks = 0;
+  for (std::uint32_t i = 0; i < depth; ++i) {
+    to[1 + i] = self.frames[i].word;
+    marks |= self.frames[i].mark;
+  }
+  *to = depth | (marks != 0 ? kHoldMarks : 0);
+  self.fill += 1 + depth;
+  for (std::uint32_t i = 0; marks != 0 && i < depth; ++i) {
     self.words[self.fill++] = self.frames[i].mark;
   }
   put(self, wire::time(self.now));
@@ -125,6 +133,22 @@ void end_part(Holder& self) {
     decide(self, self.parts == Holder::kParts);
     if (self.parts == 0) self.fill = 0;
   }
+}
+
+void populate(Holder& self) {
+  // As much again as there is, within bounds, and whole pages: words[] need not begin with one.
+  constexpr Word kLeast = Word{1} << 12;
+  constexpr Word kMost = Word{1} << 16;
+  const Word from = self.populated;
+  Word more = from < kLeast ? kLeast : from;
+  if (more > kMost) more = kMost;
+  self.populated = from + more < Holder::kWords ? from + more : Holder::kWords;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(&self.words[from]) + 4095) / 4096 * 4096;
+  const auto end = (reinterpret_cast<std::uintptr_t>(self.words) + 8 * self.populated) / 4096 * 4096;
+  if (begin >= end) return;
+  // Where the system does not know how, it will do so when they are touched.
+  constexpr long kPopulateWrite = 23;
+  sys::call(SYS_madvise, static_cast<long>(begin), static_cast<long>(end - begin), kPopulateWrite);
 }
 
 void flow(Holder& self) {

@@ -113,8 +113,9 @@ struct HoldFrame {
   bool leaf;    // its kLeaf is in the buffer: it ends without a word
 };
 
-/// Words of the buffer that are not decided about: how many frames were open, two words for each
-/// (what entered it, its mark), then what happened.
+/// Words of the buffer that are not decided about: how many frames were open, what entered each of
+/// them, their marks if there are any (kHoldMarks), then what happened.
+inline constexpr Word kHoldMarks = Word{1} << 32;
 struct HoldPart {
   Word begin;
   Word end;
@@ -161,6 +162,7 @@ struct Holder {
   bool first_thread;
   Word now;   // when this settling began
   Word fill;  // words in the buffer
+  Word populated;  // of the buffer, from the beginning
   // The call that is open, or the stretch outside of calls.
   calls::Call call;
   Word part_begin;
@@ -235,6 +237,9 @@ void add_part(Holder& self, Word begin, Word end, bool certain);
 void end_part(Holder& self);
 /// Decides about those that were first, in their order.
 void decide(Holder& self, bool all);
+/// The system gives memory for more of the buffer: for many pages at once that takes a fraction of
+/// the time that it takes for one after the other.
+void populate(Holder& self);
 /// The buffer is full: what waits is told, and so is what there is of the open part.
 void flow(Holder& self);
 inline void make_room(Holder& self) {
