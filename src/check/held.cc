@@ -143,7 +143,6 @@ class Held {
       role = FunctionRole::kNever;
     }
     if (role >= FunctionRole::kMember && thread.call_frame == kNoCall) {
-      end_outside(thread);
       thread.call_frame = thread.frames.size();
       begin_part(thread);
     }
@@ -186,7 +185,6 @@ class Held {
       std::size_t at = thread.frames.size();
       while (at > 0 && thread.frames[at - 1].role == FunctionRole::kLibrary) --at;
       if (at != 0 && thread.frames[at - 1].role == FunctionRole::kAccessor) {
-        end_outside(thread);
         thread.call_frame = at - 1;
       }
     }
@@ -198,7 +196,8 @@ class Held {
     } else {
       thread.accesses.push_back(i);
     }
-    end_outside(thread);
+    // What is in one line is in one part, with the call that follows.
+    if (seed_ % 4 < 2 || random_() % 2 == 0) end_outside(thread);
   }
 
   void step(std::size_t i) {
@@ -213,14 +212,16 @@ class Held {
         return enter(thread, role_of(names_->of(Space::kLabel, event.target)).role);
       case EventKind::kExit: return exit(thread);
       case EventKind::kAcquire:
+        end_outside(thread);
         begin_part(thread);
         ++thread.held;
         break;
       case EventKind::kRelease:
+        end_outside(thread);
         if (thread.held != 0) --thread.held;
         end_outside(thread);
         break;
-      default: break;
+      default: end_outside(thread); break;
     }
     thread.settled = ++thread.call.serial;
     find_serial(thread);

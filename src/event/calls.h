@@ -97,7 +97,7 @@ inline constexpr Word kForever = ~Word{0};
   return Word{1} << (slot < kManySlots ? slot : kManySlots - 1);
 }
 
-inline constexpr Word kWhile = Word{1} << 27;  // a twentieth of a second
+inline constexpr Word kWhile = Word{1} << 25;  // a hundredth of a second
 
 /// Who has accessed a granule. All 0: nobody.
 struct alignas(16) Cell {
@@ -284,12 +284,18 @@ class Calls {
     store(slot.first, call.first);
   }
 
-  void end(Call& call, Word now) {
+  /// All of it was done before this time. Returns the one when everybody could see that it is over:
+  /// nobody who found it open noted a later one, so the thread's next call is not taken for it.
+  Word end(Call& call, Word before) {
     Slot& slot = slots_[call.slot];
-    is_over_now(call, call.serial, now);
-    store(slot.first, 0);
+    Ended& one = slot.ended[slot.count % Slot::kEnded];
+    is_over_now(call, call.serial, before);
+    __atomic_exchange_n(&slot.first, Word{0}, __ATOMIC_SEQ_CST);
+    const Word now = Clock::now();
+    store(one.end, now);
     call.first = 0;
     call.last_end = now;
+    return now;
   }
 
   /// What the call did since it had this mark, from this time on, is another call. It gets all that

@@ -109,8 +109,7 @@ void keep_memory(Holder& self) {
 
 void end_part(Holder& self) {
   if (self.call.first == 0) return;
-  self.now = HoldClock::now();
-  hold_calls.end(self.call, self.now);
+  self.now = hold_calls.end(self.call, self.now);
   self.held = 0;
   const bool certain = self.call.certain || self.stays;
   if (self.flows) {

@@ -50,10 +50,10 @@ void find_serial(Holder& self) {
 
 namespace {
 
-/// The outermost function that is or may be a unit.
+/// The outermost function that is or may be a unit. What the line has from outside of calls before
+/// it is taken to be part of its call.
 [[gnu::noinline]] void push_call(Holder& self, HoldFrame& frame) {
   if (self.call_frame == Holder::kNoCall) {
-    end_outside(self);
     begin_call(self, self.depth);
     begin_part(self);
     frame.serial = ++self.call.serial;
@@ -271,7 +271,6 @@ void accessed(Holder& self) {
     std::uint32_t at = self.depth;
     while (at > 0 && self.frames[at - 1].what.role == HoldRole::kLibrary) --at;
     if (at != 0 && self.frames[at - 1].what.role == HoldRole::kAccessor) {
-      end_outside(self);
       begin_call(self, at - 1);
     }
   }
