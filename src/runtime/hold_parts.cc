@@ -143,7 +143,8 @@ void populate(Holder& self) {
   if (more > kMost) more = kMost;
   self.populated = from + more < Holder::kWords ? from + more : Holder::kWords;
   const auto begin = (reinterpret_cast<std::uintptr_t>(&self.words[from]) + 4095) / 4096 * 4096;
-  const auto end = (reinterpret_cast<std::uintptr_t>(self.words) + 8 * self.populated) / 4096 * 4096;
+  const auto end =
+      (reinterpret_cast<std::uintptr_t>(self.words) + 8 * self.populated) / 4096 * 4096;
   if (begin >= end) return;
   // Where the system does not know how, it will do so when they are touched.
   constexpr long kPopulateWrite = 23;

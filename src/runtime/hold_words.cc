@@ -81,7 +81,8 @@ namespace {
   frame.leaf = false;
   if (frame.what.role >= HoldRole::kMember) push_call(self, frame);
   if (self.call.first != 0) {
-    // Room for a line is there (settle_words()). A release is the last word until something happens.
+    // Room for a line is there (settle_words()). A release is the last word until something
+    // happens.
     frame.leaf = leaf;
     self.words[self.fill++] = leaf ? word : frame.word;
   }

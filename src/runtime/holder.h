@@ -160,8 +160,8 @@ struct Holder {
   std::uint32_t leaf;        // 1: the innermost frame ends after the next access
   std::uint32_t units;       // that `functions` was found with
   bool first_thread;
-  Word now;   // when this settling began
-  Word fill;  // words in the buffer
+  Word now;        // when this settling began
+  Word fill;       // words in the buffer
   Word populated;  // of the buffer, from the beginning
   // The call that is open, or the stretch outside of calls.
   calls::Call call;
