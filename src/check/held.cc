@@ -143,7 +143,6 @@ class Held {
       role = FunctionRole::kNever;
     }
     if (role >= FunctionRole::kMember && thread.call_frame == kNoCall) {
-      end_outside(thread);
       thread.call_frame = thread.frames.size();
       begin_part(thread);
     }
@@ -163,27 +162,29 @@ class Held {
     find_serial(thread);
   }
 
-  /// As that of runtime/hold_words.cc. Pages are of one variable up to all of them.
+  /// As that of runtime/hold_access.h. Pages are of one variable up to all of them.
   bool access_cell(Thread& thread, calls::Cell& cell, std::uint32_t variable, Word kinds) {
+    const Word key = variable + 1;
+    // Every third run does without.
+    if (seed_ % 3 != 0 && rule_.is_known(thread.call, key, kinds, 1)) return true;
     const Word pages = 1 + seed_ % kPages;
     Page& page = pages_[variable % pages];
     const Word bit = Word{1} << (variable / pages % 64);
     if (!page.shared && rule_.access_page(thread.call, page.page, kinds, bit)) {
-      return rule_.access_again(thread.call, cell, kinds, 1);
+      return rule_.access_again(thread.call, key, kinds, 1);
     }
     page.shared = true;
     if (rule_.is_own(thread.call, cell, kinds)) {
-      return rule_.access_own(thread.call, cell, kinds, 1);
+      return rule_.access_own(thread.call, cell, key, kinds, 1);
     }
     rule_.come_behind_page(thread.call, page.page, kinds, bit);
-    return rule_.access(thread.call, cell, kinds, 1);
+    return rule_.access(thread.call, cell, key, kinds, 1);
   }
   void access(Thread& thread, std::size_t i, Word kinds) {
     if (thread.call_frame == kNoCall) {
       std::size_t at = thread.frames.size();
       while (at > 0 && thread.frames[at - 1].role == FunctionRole::kLibrary) --at;
       if (at != 0 && thread.frames[at - 1].role == FunctionRole::kAccessor) {
-        end_outside(thread);
         thread.call_frame = at - 1;
       }
     }
@@ -195,7 +196,8 @@ class Held {
     } else {
       thread.accesses.push_back(i);
     }
-    end_outside(thread);
+    // What is in one line is in one part, with the call that follows.
+    if (seed_ % 4 < 2 || random_() % 2 == 0) end_outside(thread);
   }
 
   void step(std::size_t i) {
@@ -210,14 +212,16 @@ class Held {
         return enter(thread, role_of(names_->of(Space::kLabel, event.target)).role);
       case EventKind::kExit: return exit(thread);
       case EventKind::kAcquire:
+        end_outside(thread);
         begin_part(thread);
         ++thread.held;
         break;
       case EventKind::kRelease:
+        end_outside(thread);
         if (thread.held != 0) --thread.held;
         end_outside(thread);
         break;
-      default: break;
+      default: end_outside(thread); break;
     }
     thread.settled = ++thread.call.serial;
     find_serial(thread);

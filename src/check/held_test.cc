@@ -31,7 +31,7 @@ class HeldMany : public ::testing::Test {
   }
   void begin(Word slot) { rule_.begin(calls_[slot], Clock::now()); }
   void end(Word slot) { rule_.end(calls_[slot], Clock::now()); }
-  void access(Word slot, Word kinds) { (void)rule_.access(calls_[slot], cell_, kinds, 0xff); }
+  void access(Word slot, Word kinds) { (void)rule_.access(calls_[slot], cell_, 1, kinds, 0xff); }
   [[nodiscard]] bool is_left_behind(Word slot) const {
     return slots_[slot].out >= calls_[slot].begin && slots_[slot].out != 0;
   }

@@ -27,7 +27,9 @@
 //
 // A thread's *serial* numbers what it does: another one for each function activation, and behind
 // each synchronization. What it does again with the same serial, with nobody in between, need not
-// be told again; a small table of the thread's own knows what that is.
+// be told again; a small table of the thread's own knows what that is. Somebody who came in between
+// and did what conflicts with that is an *intrusion*, which all threads are told of by one word:
+// who has not seen it change need not look into the cells to know (is_known()).
 //
 // Cells are changed by compare-and-swap, so no access is lost to another one at the same time,
 // whether the two race or not. In which order two of them count that nothing orders is chance, as
@@ -39,201 +41,9 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "event/call_cells.h"
+
 namespace syndrome::calls {
-
-using Word = std::uint64_t;
-
-inline constexpr Word kRead = 1;
-inline constexpr Word kWrite = 2;
-inline constexpr Word kKinds = 3;
-/// An entry: serial:54 slot:8 kinds:2. 0: none. `kinds` is what the call has done to the granule.
-inline constexpr unsigned kSlotBits = 8;
-inline constexpr Word kMany = (Word{1} << kSlotBits) - 1;
-inline constexpr Word kMaxSlots = kMany;
-inline constexpr unsigned kSerialShift = kSlotBits + 2;
-
-[[nodiscard]] constexpr Word entry_of(Word serial, Word slot) {
-  return (serial << kSerialShift) | (slot << 2);
-}
-[[nodiscard]] constexpr Word serial_of(Word entry) {
-  return entry >> kSerialShift;
-}
-[[nodiscard]] constexpr Word slot_of(Word entry) {
-  return (entry >> 2) & kMany;
-}
-/// What has been done to each of some bytes of a granule, with one serial: bytes:8 kinds:2.
-[[nodiscard]] constexpr Word fresh_of(Word kinds, Word bytes) {
-  return (bytes << 2) | kinds;
-}
-/// Behind one more access with the same serial.
-[[nodiscard]] constexpr Word fresh_after(Word old, Word kinds, Word bytes) {
-  const Word before = old & kKinds;
-  const Word those = old >> 2;
-  if (before == kinds) return fresh_of(kinds, those | bytes);
-  if ((kinds & before) == before) return fresh_of(kinds, bytes);
-  if ((kinds & before) == kinds) return fresh_of(before, those);
-  return (those & bytes) != 0 ? fresh_of(before | kinds, those & bytes) : fresh_of(kinds, bytes);
-}
-
-/// Many: above that, a bit for each of the first slots that have read, the last of them for all
-/// further slots, and the same for those that have written.
-inline constexpr Word kManySlots = (64 - kSerialShift) / 2;
-inline constexpr Word kAllSlots = (Word{1} << kManySlots) - 1;
-inline constexpr Word kForever = ~Word{0};
-[[nodiscard]] constexpr Word many_of(Word readers, Word writers) {
-  return (writers << (kSerialShift + kManySlots)) | (readers << kSerialShift) | (kMany << 2) |
-         (readers != 0 ? kRead : 0) | (writers != 0 ? kWrite : 0);
-}
-[[nodiscard]] constexpr Word readers_of(Word many) {
-  return (many >> kSerialShift) & kAllSlots;
-}
-[[nodiscard]] constexpr Word writers_of(Word many) {
-  return many >> (kSerialShift + kManySlots);
-}
-[[nodiscard]] constexpr Word bit_of(Word slot) {
-  return Word{1} << (slot < kManySlots ? slot : kManySlots - 1);
-}
-
-inline constexpr Word kWhile = Word{1} << 27;  // a twentieth of a second
-
-/// Who has accessed a granule. All 0: nobody.
-struct alignas(16) Cell {
-  Word a;
-  Word b;
-  Word read_until;  // when the last call that has read it, and is in neither, ended; 0: none
-  Word written_until;
-  Word many_time;  // when b was last made many, or kForever
-};
-
-/// What a page has in place of the cells of its granules: one for all of them, and which of them
-/// its last call has accessed, a bit for each; written by that call's thread alone.
-struct Page {
-  Cell cell;
-  Word read;
-  Word written;
-};
-
-[[nodiscard]] inline Word load(const Word& word) {
-  return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
-}
-inline void store(Word& word, Word value) {
-  __atomic_store_n(&word, value, __ATOMIC_RELEASE);
-}
-
-/// A call that is over.
-struct Ended {
-  Word first;  // its serials
-  Word last;
-  Word end;      // times
-  Word last_in;  // 0: never
-};
-
-/// What others have to know of a thread. It alone writes here, but for `out`.
-struct alignas(64) Slot {
-  /// What a thread does while another one waits for its core: milliseconds of calls.
-  static constexpr Word kKept = 1 << 13;
-  static constexpr Word kMargin = 16;  // of those that are about to be written over
-  Word first;                          // serial of its open call; 0: none
-  Word begin;                          // its time
-  Word out;                            // when others first came behind it; 0: they did not
-  Word count;                          // calls that are over
-  alignas(64) Ended ended[kKept];
-
-  [[nodiscard]] bool is_open(Word serial) const {
-    const Word from = load(first);
-    return from != 0 && serial >= from;
-  }
-  /// The last call that is over and began with this serial or before, as far as they are known.
-  struct Known {
-    const Ended* at;  // null: none of those is known any more
-    const Ended* oldest;
-  };
-  [[nodiscard]] Known known(Word serial) const {
-    const Word all = load(count);
-    if (all == 0) return {nullptr, nullptr};
-    const Word oldest = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
-    Word low = oldest;
-    Word high = all;
-    // Mostly it is the newest.
-    if (load(ended[(all - 1) % kKept].first) <= serial) low = all - 1;
-    while (high - low > 1) {
-      const Word middle = low + (high - low) / 2;
-      (load(ended[middle % kKept].first) <= serial ? low : high) = middle;
-    }
-    const Ended& one = ended[low % kKept];
-    return {load(one.first) <= serial ? &one : nullptr, &ended[oldest % kKept]};
-  }
-  /// When the call ended that was open at this time and is not any more; or later, if that was long
-  /// ago.
-  [[nodiscard]] Word end_after(Word time) const {
-    const Word all = load(count);
-    if (all == 0) return 0;
-    Word low = all > kKept - kMargin ? all - (kKept - kMargin) : 0;
-    Word high = all - 1;
-    // Mostly it is the newest.
-    if (high > low && load(ended[(high - 1) % kKept].end) < time) low = high;
-    while (low < high) {
-      const Word middle = low + (high - low) / 2;
-      if (load(ended[middle % kKept].end) < time) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return load(ended[low % kKept].end);
-  }
-  /// When the call of a serial that is not open ended, and its last serial; or later ones, if that
-  /// was long ago.
-  struct End {
-    Word serial;
-    Word time;
-  };
-  [[nodiscard]] End end_of(Word serial) const {
-    const Known one = known(serial);
-    if (one.at != nullptr) return {load(one.at->last), load(one.at->end)};
-    return {serial, one.oldest != nullptr ? load(one.oldest->end) : 0};
-  }
-};
-
-/// A call that this one has come behind when it was open.
-struct Source {
-  Word slot;
-  Word first;
-  Word at;
-};
-
-/// What a thread has done with a serial, if nobody has been at the cell since.
-struct Recent {
-  const Cell* cell;
-  Word what;  // serial:54 bytes:8 kinds:2
-};
-
-/// A thread's open call.
-struct Call {
-  static constexpr unsigned kMostSources = 8;
-  static constexpr unsigned kRecentBits = 9;
-  Word slot;
-  Word serial;    // the last one that was given
-  Word now;       // the one that it goes by
-  Word first;     // 0: no call is open
-  Word mark;      // what it leaves in cells: `first`, or where it may yet be split()
-  Word begin;     // time
-  Word last_in;   // when it last came behind someone; 0: never
-  Word last_end;  // when the thread's last call ended
-  Word intrusions;
-  unsigned count;
-  bool certain;  // it is kept in any case
-  Source sources[kMostSources];
-  Slot::End over[kMaxSlots];  // by slot: calls up to this serial were over by that time
-  Recent recent[1u << kRecentBits];
-
-  void next_serial() { set_serial(++serial); }
-  void set_serial(Word number) { now = number; }
-  [[nodiscard]] Recent& recent_of(const Cell& cell) {
-    const auto number = reinterpret_cast<std::uintptr_t>(&cell) / sizeof(Cell);
-    return recent[(number ^ (number >> kRecentBits)) % (1u << kRecentBits)];
-  }
-};
 
 enum class Verdict : std::uint8_t { kDrop, kKeep, kWait };
 
@@ -256,31 +66,25 @@ class Calls {
     store(slot.first, call.first);
   }
 
-  void end(Call& call, Word now) {
+  /// All of it was done before this time. Returns the one when everybody could see that it is over:
+  /// nobody who found it open noted a later one, so the thread's next call is not taken for it.
+  Word end(Call& call, Word before) {
     Slot& slot = slots_[call.slot];
-    Ended& one = slot.ended[slot.count % Slot::kKept];
-    store(one.first, call.first);
-    store(one.last, call.serial);
+    Ended& one = slot.ended[slot.count % Slot::kEnded];
+    is_over_now(call, call.serial, before);
+    __atomic_exchange_n(&slot.first, Word{0}, __ATOMIC_SEQ_CST);
+    const Word now = Clock::now();
     store(one.end, now);
-    store(one.last_in, call.last_in);
-    store(slot.count, slot.count + 1);
-    store(slot.first, 0);
-    call.certain |= is_certain(call);
     call.first = 0;
     call.last_end = now;
+    return now;
   }
 
   /// What the call did since it had this mark, from this time on, is another call. It gets all that
   /// is known of the first one, which ends.
   void split(Call& call, Word serial, Word time) {
     Slot& slot = slots_[call.slot];
-    Ended& one = slot.ended[slot.count % Slot::kKept];
-    store(one.first, call.first);
-    store(one.last, serial - 1);
-    store(one.end, Clock::now());
-    store(one.last_in, call.last_in);
-    store(slot.count, slot.count + 1);
-    call.certain |= is_certain(call);
+    is_over_now(call, serial - 1, Clock::now());
     call.first = serial;
     call.begin = time;
     // Others may have come behind what is the second one.
@@ -300,23 +104,43 @@ class Calls {
       // In this order: a call that is not open any more is among those that are over.
       if (load(slot.first) == source.first) {
         result = Verdict::kWait;
-        continue;
+      } else if (slot.came_in(source.first, source.at)) {
+        return Verdict::kKeep;
       }
-      const Ended* const one = slot.known(source.first).at;
-      if (one == nullptr || load(one->first) != source.first) return Verdict::kKeep;
-      if (load(one->last_in) >= source.at) return Verdict::kKeep;
     }
     return result;
   }
 
+  /// Whether an access is known to have been made before with the same serial, and nobody to have
+  /// come behind it since: then access() would say so. Requires an open call. Who had the page or
+  /// the cell in between has only read, as this call has.
+  [[nodiscard]] bool is_known(Call& call, Word key, Word kinds, Word bytes) const {
+    if (load(intrusion_) != call.seen) [[unlikely]] {
+      see(call);
+      return false;
+    }
+    const Word fresh = fresh_of(kinds, bytes);
+    const Recent& recent = call.recent_of(key);
+    return recent.key == (key | call.turn) &&
+           ((recent.what ^ ((call.now << kSerialShift) | fresh)) & (kOnlySerial | fresh)) == 0;
+  }
+
   /// An access to bytes of a granule, a bit for each. Whether it was made before with the same
   /// serial, and nobody has been there since. Requires an open call.
-  [[nodiscard]] bool access(Call& call, Cell& cell, Word kinds, Word bytes) {
+  [[nodiscard]] bool access(Call& call, Cell& cell, Word key, Word kinds, Word bytes) {
     if (is_own(call, cell, kinds)) [[likely]]
-      return access_own(call, cell, kinds, bytes);
+      return access_own(call, cell, key, kinds, bytes);
     access_slowly(call, cell, kinds);
-    call.recent_of(cell) = {&cell, (call.now << kSerialShift) | fresh_of(kinds, bytes)};
+    call.recent_of(key) = {key | call.turn, (call.now << kSerialShift) | fresh_of(kinds, bytes)};
     return false;
+  }
+  /// The same, of which nobody will ask whether it was made before.
+  void touch(Call& call, Cell& cell, Word kinds) {
+    if (is_own(call, cell, kinds)) [[likely]] {
+      come_behind_ended(call, cell, kinds);
+    } else {
+      access_slowly(call, cell, kinds);
+    }
   }
   /// Whether the call has accessed it so, and nobody else has been there since: then access_own()
   /// does what access() does.
@@ -327,20 +151,26 @@ class Calls {
     const Word b = load(cell.b);
     return b == 0 || (kinds == kRead && (b & kWrite) == 0);
   }
-  [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word kinds, Word bytes) {
-    if (access_again(call, cell, kinds, bytes)) return true;
+  [[nodiscard]] static bool access_own(Call& call, const Cell& cell, Word key, Word kinds,
+                                       Word bytes) {
+    if (access_again(call, key, kinds, bytes)) return true;
     // Nobody has been there since; but maybe before that, and it came behind them otherwise.
     come_behind_ended(call, cell, kinds);
     return false;
   }
   /// Whether it was made before with the same serial, if nobody has been there since.
-  [[nodiscard]] static bool access_again(Call& call, const Cell& cell, Word kinds, Word bytes) {
+  [[nodiscard]] static bool access_again(Call& call, Word key, Word kinds, Word bytes) {
     const Word fresh = fresh_of(kinds, bytes);
-    Recent& recent = call.recent_of(cell);
-    const bool known = recent.cell == &cell && recent.what >> kSerialShift == call.now;
-    if (known && (recent.what & fresh) == fresh) return true;
-    const Word now = known ? fresh_after(recent.what & 0x3ff, kinds, bytes) : fresh;
-    recent = {&cell, (call.now << kSerialShift) | now};
+    Recent& recent = call.recent_of(key);
+    const bool known = (recent.key & kKeyMask) == key && recent.what >> kSerialShift == call.now;
+    const bool again = known && (recent.what & fresh) == fresh;
+    if (again) {
+      // Who was at the granule is asked for now: what was seen since has not been there.
+      recent.key = key | call.turn;
+      return true;
+    }
+    const Word now = known ? fresh_after(recent.what & ~kOnlySerial, kinds, bytes) : fresh;
+    recent = {key | call.turn, (call.now << kSerialShift) | now};
     return false;
   }
 
@@ -428,6 +258,7 @@ class Calls {
   /// Another value whenever somebody came behind an open call. Who has not seen it change, with the
   /// same serial, has been alone wherever it was before, but for those who do the same as it did.
   [[nodiscard]] Word intrusion() const { return load(intrusion_); }
+  void intrude(Call& call) { store(intrusion_, (++call.intrusions << kSlotBits) | call.slot); }
 
   /// Calls that are over, and ended when this one had begun.
   static void come_behind_ended(Call& call, const Cell& cell, Word kinds) {
@@ -438,6 +269,13 @@ class Calls {
   }
 
  private:
+  void see(Call& call) const {
+    call.seen = load(intrusion_);
+    call.turn += Word{1} << kKeyBits;
+    if (call.turn != 0) return;
+    for (Recent& recent : call.recent) recent = {0, 0};
+  }
+
   /// When the first one of the calls began that are open.
   [[nodiscard]] Word oldest_begin() const {
     const Word used = load(*used_);
@@ -461,6 +299,13 @@ class Calls {
         if (!same && a != 0) ended(cell, a & kKinds, call.last_end);
         come_behind_ended(call, cell, kinds);
         if (swap(cell.a, a, own | (same ? a & kKinds : 0) | kinds)) return;
+        continue;
+      }
+      if (Word end = 0; b == 0 && is_over(call, a, end)) {
+        // One call after the other.
+        ended(cell, a & kKinds, end);
+        come_behind_ended(call, cell, kinds);
+        if (swap(cell.a, a, own | kinds)) return;
         continue;
       }
       if (kinds == kRead && b == many_of(kAllSlots, 0) && a != 0 &&
@@ -517,7 +362,7 @@ class Calls {
     unsigned count = 0;
     // Before anybody is found to be open: who begins another call meanwhile is not meant.
     Word end = 0;
-    const Word now = b != 0 || !is_over(call, a, end) ? Clock::now() : 0;
+    const Word now = Clock::now();
     for (const Word entry : {a, b}) {
       if (entry == 0) continue;
       const Word slot = slot_of(entry);
@@ -570,6 +415,22 @@ class Calls {
     return rest == b ? swap(cell.a, a, own) : swap(cell, a, b, own, rest);
   }
 
+  /// The open call, up to a serial, is over, which it says of itself behind this. Who comes behind
+  /// it from here on does so behind all of its accesses, so whether it is left behind is known.
+  void is_over_now(Call& call, Word last, Word now) {
+    Slot& slot = slots_[call.slot];
+    Ended& one = slot.ended[slot.count % Slot::kEnded];
+    store(one.first, call.first);
+    store(one.last, last);
+    store(one.end, now);
+    store(slot.count, slot.count + 1);
+    if (!is_certain(call)) return;
+    call.certain = true;
+    Kept& kept = slot.kept[slot.kept_count % Slot::kKept];
+    store(kept.first, call.first);
+    store(kept.last_in, call.last_in);
+    store(slot.kept_count, slot.kept_count + 1);
+  }
   /// It was left behind, and came behind someone after that. An `out` from before it began was
   /// meant for the call before.
   [[nodiscard]] bool is_certain(const Call& call) const {
@@ -581,11 +442,15 @@ class Calls {
   /// at that time. `first`: its serial if it still is, or 0.
   void meet(Call& call, Word slot, Word first, Word time) {
     call.last_in = Clock::now();
-    store(intrusion_, (++call.intrusions << kSlotBits) | call.slot);
+    intrude(call);
     if (first == 0) return;
-    Word none = 0;
-    __atomic_compare_exchange_n(&slots_[slot].out, &none, time, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_RELAXED);
+    // One from before it began was meant for the call before, and came late.
+    for (Word out = load(slots_[slot].out); out == 0 || out < load(slots_[slot].begin);) {
+      if (__atomic_compare_exchange_n(&slots_[slot].out, &out, time, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED)) {
+        break;
+      }
+    }
     for (unsigned i = 0; i < call.count; ++i) {
       if (call.sources[i].slot == slot && call.sources[i].first == first) return;
     }

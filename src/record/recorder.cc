@@ -44,7 +44,7 @@ class Recorder {
   [[nodiscard]] Result<Output> claim(std::uint32_t pid, std::string& name);
   [[nodiscard]] bool work(bool all, bool ended);
   void give_up(const std::string& file, const Error& error);
-  void sleep();
+  void sleep(std::uint32_t bell);
   [[nodiscard]] bool program_ended();
   void tell();
 
@@ -159,9 +159,10 @@ bool Recorder::work(bool all, bool ended) {
   return any;
 }
 
-void Recorder::sleep() {
+/// Unless somebody has rung since the bell was looked at, which is before anything else is: the
+/// program may have ended since then.
+void Recorder::sleep(std::uint32_t bell) {
   rt::SessionHeader& header = session_.header();
-  const std::uint32_t bell = header.doorbell.load(std::memory_order_seq_cst);
   header.sleeping.store(1, std::memory_order_seq_cst);
   const timespec pause{0, pause_.count()};
   if (header.doorbell.load(std::memory_order_seq_cst) == bell) {
@@ -202,6 +203,7 @@ void Recorder::run() {
   auto last = std::chrono::steady_clock::now();
   for (;;) {
     session_.header().beat.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t bell = session_.header().doorbell.load(std::memory_order_seq_cst);
     const bool ended = told_ || program_ended();
     const auto now = std::chrono::steady_clock::now();
     const bool all = ended || now - last >= kEvery;
@@ -213,7 +215,7 @@ void Recorder::run() {
     if (any) {
       pause_ = kShortest;
     } else {
-      sleep();
+      sleep(bell);
     }
   }
 }

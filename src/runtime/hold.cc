@@ -54,7 +54,8 @@ void make_holders() {
     hold_calls = HoldCalls(hold_slots, &hold_slots_used);
   }
   for (Word i = 0; i < hold_slots_used; ++i) {
-    hold_slots[i].first = hold_slots[i].out = hold_slots[i].count = 0;
+    hold_slots[i].first = hold_slots[i].out = 0;
+    hold_slots[i].count = hold_slots[i].kept_count = 0;
   }
   for (std::uint32_t i = 0; i < calls::kMaxSlots; ++i) {
     has_thread[i] = 0;
@@ -82,7 +83,7 @@ bool start_holding(std::uint32_t slot) {
   self->call_frame = Holder::kNoCall;
   self->declared = self->blocks = self->held = self->rounds = self->memory_count = 0;
   self->stays = self->flows = self->released = false;
-  self->first_part = self->parts = 0;
+  self->first_part = self->parts = self->first_source = self->last_source = 0;
   self->told_time = 0;
   self->told_depth = 0;
   self->its_thread = &tls;
@@ -132,15 +133,14 @@ bool settle_words(Holder& self) {
     self.units = units;
     for (HoldFunction& known : self.functions) known.function = nullptr;
   }
+  if (self.fill >= self.populated) [[unlikely]]
+    populate(self);
   // Others may have come in between.
   if (self.call.first != 0) {
     make_room(self);
     put(self, wire::time(self.now));
   }
-  for (const Word* word = self.done; word < end && holding();) {
-    word = take_own(self, word, end);
-    if (word < end) take(self, *word++);
-  }
+  take_words(self, self.done, end);
   self.done = end;
   if (holding()) end_outside(self);
   return true;
@@ -176,7 +176,7 @@ void hold_line() {
 void hold_word(wire::Word word) {
   Holder* self = nullptr;
   if (!enter_settled(self)) return;
-  take(*self, word);
+  take_words(*self, &word, &word + 1);
   leave();
 }
 

@@ -47,6 +47,8 @@ namespace {
       __atomic_store_n(&chunk->shared[number], 0, __ATOMIC_RELAXED);
     }
   }
+  // What a call that is open has done there is not known of what is there now.
+  if (told) hold_calls.intrude(self.call);
   return told;
 }
 
@@ -65,7 +67,8 @@ void note_memory(Holder& self, bool told) {
 [[gnu::noinline]] void begin_round_late(Holder& self, std::uint32_t anew) {
   self.rounds = 1;
   self.round[0] = anew;
-  self.places = self.anew = 0;
+  self.anew = 0;
+  forget_places(self);
   if (self.flows || self.declared != 0 || self.call.first == 0 ||
       self.parts + 1 >= Holder::kParts) {
     return;
@@ -97,6 +100,7 @@ void come_to(Holder& self, std::uint32_t place) {
     return;
   }
   self.place[self.places++] = place;
+  if (place < 64) self.place_bits |= Word{1} << place;
 }
 
 namespace {
@@ -152,7 +156,8 @@ void begin_round(Holder& self, std::uint32_t site) {
   for (std::uint32_t i = 0; i < self.rounds; ++i) again |= self.round[i] == place;
   if (again) {
     end_part(self);
-    self.rounds = self.places = 0;
+    self.rounds = 0;
+    forget_places(self);
   }
   if (self.rounds < Holder::kMaxRounds) self.round[self.rounds++] = place;
   self.anew = 0;

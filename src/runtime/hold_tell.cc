@@ -88,9 +88,10 @@ void tell_run(Holder& self, const Word* record, std::size_t length) {
 }  // namespace
 
 void tell_part(Holder& self, Word begin, Word end) {
-  const Word frames = self.words[begin];
+  const Word frames = self.words[begin] & (kHoldMarks - 1);
   const Word* const frame = &self.words[begin + 1];
-  const Word body = begin + 1 + 2 * frames;
+  const Word* const marks = (self.words[begin] & kHoldMarks) != 0 ? frame + frames : nullptr;
+  const Word body = begin + 1 + (marks != nullptr ? 2 : 1) * frames;
   self.told_depth = 0;
   for (Word& named : self.named) named = 0;
   // What comes first is a time.
@@ -99,10 +100,10 @@ void tell_part(Holder& self, Word begin, Word end) {
     tell_word(self, self.told_time);
   }
   for (Word i = 0; i < frames; ++i) {
-    tell_word(self, frame[2 * i]);
-    push(self, frame[2 * i]);
-    if (frame[2 * i + 1] == 0) continue;
-    const Word mark = wire::control(wire::Control::kFrame, frame[2 * i + 1] << 4, 0);
+    tell_word(self, frame[i]);
+    push(self, frame[i]);
+    if (marks == nullptr || marks[i] == 0) continue;
+    const Word mark = wire::control(wire::Control::kFrame, marks[i] << 4, 0);
     tell_word(self, mark);
     if (self.told_depth != 0) self.told_marks[self.told_depth - 1] = wire::payload_of(mark);
   }

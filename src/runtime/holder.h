@@ -113,14 +113,14 @@ struct HoldFrame {
   bool leaf;    // its kLeaf is in the buffer: it ends without a word
 };
 
-/// Words of the buffer that are not decided about: how many frames were open, two words for each
-/// (what entered it, its mark), then what happened.
+/// Words of the buffer that are not decided about: how many frames were open, what entered each of
+/// them, their marks if there are any (kHoldMarks), then what happened.
+inline constexpr Word kHoldMarks = Word{1} << 32;
 struct HoldPart {
   Word begin;
   Word end;
+  std::uint32_t count;  // of its sources, which are the next ones in Holder::sources
   bool certain;
-  unsigned count;
-  calls::Source sources[calls::Call::kMostSources];
 };
 
 /// What a loop accessed at one site, with one serial.
@@ -142,6 +142,7 @@ struct Holder {
   static constexpr Word kWords = Word{1} << 24;  // 128 MiB, of which is touched what is needed
   static constexpr Word kSpare = Word{1} << 18;  // for frames, and records of one step
   static constexpr std::uint32_t kParts = 1u << 15;
+  static constexpr std::uint32_t kSources = kParts + calls::Call::kMostSources;
   static constexpr std::uint32_t kMaxHeld = 64;
   static constexpr std::uint32_t kMaxRounds = 64;
   static constexpr std::uint32_t kMaxPlaces = 64;
@@ -159,8 +160,9 @@ struct Holder {
   std::uint32_t leaf;        // 1: the innermost frame ends after the next access
   std::uint32_t units;       // that `functions` was found with
   bool first_thread;
-  Word now;   // when this settling began
-  Word fill;  // words in the buffer
+  Word now;        // when this settling began
+  Word fill;       // words in the buffer
+  Word populated;  // of the buffer, from the beginning
   // The call that is open, or the stretch outside of calls.
   calls::Call call;
   Word part_begin;
@@ -179,6 +181,7 @@ struct Holder {
   std::uint32_t round[kMaxRounds];
   std::uint32_t places;
   std::uint32_t place[kMaxPlaces];
+  Word place_bits;     // those below 64
   std::uint32_t anew;  // where; 0: it has not
   std::uint32_t before;
   Word round_frame;  // that has taken the last one for it
@@ -187,10 +190,13 @@ struct Holder {
   Word anew_time;
   std::uint32_t memory_count;  // records of memory that is told of
   Word memory[kMaxMemory];
-  // What waits.
+  // What waits: from the beginning again when nothing does, so that little memory is touched.
   std::uint32_t first_part;
   std::uint32_t parts;
+  std::uint32_t first_source;
+  std::uint32_t last_source;
   HoldPart part[kParts];
+  calls::Source sources[kSources];
   // What is told.
   Word told_time;
   // Names that were told in the same part: granules.
@@ -231,6 +237,9 @@ void add_part(Holder& self, Word begin, Word end, bool certain);
 void end_part(Holder& self);
 /// Decides about those that were first, in their order.
 void decide(Holder& self, bool all);
+/// The system gives memory for more of the buffer: for many pages at once that takes a fraction of
+/// the time that it takes for one after the other.
+void populate(Holder& self);
 /// The buffer is full: what waits is told, and so is what there is of the open part.
 void flow(Holder& self);
 inline void make_room(Holder& self) {
@@ -248,15 +257,17 @@ void find_serial(Holder& self);
 void pop(Holder& self);
 /// The function that runs, or the one that the library works for, accesses something.
 void accessed(Holder& self);
-void take(Holder& self, Word word);
-/// What most words are: accesses of the function that runs, in a call, to one granule. The first
-/// word that is another one.
-[[nodiscard]] const Word* take_own(Holder& self, const Word* word, const Word* end);
+/// Goes through words, of which there is room for a line.
+void take_words(Holder& self, const Word* word, const Word* end);
 
 // hold_sync.cc
 
 /// The function of the call accesses something there, or calls a function.
 void come_to(Holder& self, std::uint32_t place);
+inline void forget_places(Holder& self) {
+  self.places = 0;
+  self.place_bits = 0;
+}
 
 // hold_names.cc
 

@@ -18,6 +18,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "trace/granule_table.h"
@@ -145,7 +148,17 @@ class CaptureRepeats {
     return static_cast<std::size_t>((granule ^ (granule >> 11)) % kEntries);
   }
 
-  std::vector<Entry> entries_ = std::vector<Entry>(kEntries);
+  struct Free {
+    void operator()(Entry* entries) const { std::free(entries); }
+  };
+  [[nodiscard]] static Entry* make() {
+    void* const memory = std::calloc(kEntries, sizeof(Entry));
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<Entry*>(memory);
+  }
+
+  /// All 0, and of a short trace most of it is never touched.
+  std::unique_ptr<Entry[], Free> entries_{make()};
   std::uint32_t epoch_ = 1;
 };
 
