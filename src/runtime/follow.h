@@ -77,6 +77,10 @@ void order_by_atomic(wire::Sync kind, std::uintptr_t object, std::uint32_t what,
 /// A wait or happens-after annotation, before it has its version: what is known of posts by then
 /// comes before it.
 void order_by_signal(wire::Sync kind, std::uintptr_t object);
+/// A lock that was taken, when nothing but atomicity is checked, by who has no draft, and before it
+/// has its version: others who share the lock may come behind later versions meanwhile, and so what
+/// they do afterwards must not come before this one.
+void order_by_position(wire::Sync kind, std::uintptr_t object);
 /// A lock, when nothing but atomicity is checked (draft.h). False: it needs a version.
 [[nodiscard]] bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call);
 /// Around the record of a kSync.

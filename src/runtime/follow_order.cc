@@ -362,6 +362,18 @@ void order_by_signal(wire::Sync kind, std::uintptr_t object) {
   --tls.busy;
 }
 
+void order_by_position(wire::Sync kind, std::uintptr_t object) {
+  if (kind != wire::Sync::kAcquire && kind != wire::Sync::kAcquireShared) return;
+  Follower* const self = tls.follower;
+  if (self == nullptr || !self->thread.only_atomicity || tls.busy != 0) return;
+  ++tls.busy;
+  tell_frames(*self);
+  come_behind(*self, take_clock(*self, object, true));
+  give_clock(*self);
+  settle_draft(*self);
+  --tls.busy;
+}
+
 void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std::uint32_t site) {
   settle();
   Follower* const self = tls.follower;
@@ -375,13 +387,6 @@ void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std
     self->clock = &lock_place(place_of(object));
     leave_mark(*self, *self->clock, self->thread.position + 1);
     give_clock(*self);
-  }
-  // In a draft, such a lock has no version (lock_by_position()).
-  if (self->thread.only_atomicity &&
-      (kind == wire::Sync::kAcquire || kind == wire::Sync::kAcquireShared)) {
-    come_behind(*self, take_clock(*self, object, true));
-    give_clock(*self);
-    settle_draft(*self);
   }
   switch (kind) {
     case wire::Sync::kAlloc: (void)renew(*self, object, operand); break;

@@ -160,6 +160,7 @@ void sync(wire::Sync kind, std::uintptr_t object) {
   if (following()) {
     settle();
     order_by_signal(kind, object);
+    order_by_position(kind, object);
   }
   append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
               __syndrome_thread.call);
