@@ -21,15 +21,16 @@ std::atomic<std::uint64_t> sent_labels[kLabels / 64];
   return slots < sieve::kKnown ? slots : sieve::kKnown;
 }
 
-/// False: whoever has it does not give it back in time.
+/// False: whoever has it does not give it back in time, or this one has it, and a signal came.
 [[nodiscard]] bool lock(std::atomic<std::uint32_t>& word, bool forever) {
-  constexpr int kTries = 100;
+  // A second: who sends may have to wait for a core, and for others who do.
+  constexpr int kTries = 10000;
   for (int i = 0;; ++i) {
     std::uint32_t nobody = 0;
     if (word.compare_exchange_weak(nobody, tls.tid, std::memory_order_acquire)) return true;
     if (forever) {
       sys::yield();
-    } else if (i == kTries) {
+    } else if (i == kTries || nobody == tls.tid) {
       return false;
     } else {
       pause_briefly();
@@ -463,7 +464,8 @@ void send_drafts() {
 }
 
 void send_last_drafts() {
-  if (tls.draft == nullptr) return;
+  // Its thread may have left its own.
+  if (tls.follower == nullptr || !tls.follower->thread.only_atomicity) return;
   Drafts drafts(false);
   (void)drafts.send();
 }
