@@ -127,56 +127,64 @@ class Clear {
   Word clear_[kKnown]{};
 };
 
-/// Of a slot: the transactions that are over and were not clear then, the last few of them
-/// together.
+/// Of a slot: the transactions that are over and were not clear then, in order. When there is no
+/// room for them one by one, the last ones are one: then they wait for each other's, as those of
+/// two slots may, until all is sent.
+template <std::uint32_t kWords>
 class Unclear {
  public:
+  static_assert((kWords & (kWords - 1)) == 0 && kWords > 2 * (kKnown + 1));
+
   /// Whether what the slot did at positions below is clear, after a transaction is over. `before`
   /// is all that came directly before it, or before what its slot had done until then.
   bool over(Clear& clear, std::uint32_t slot, Word position, const Known& before,
             std::uint32_t slots) {
-    if (settle(clear, slot, slots) && are_clear(clear, slot, before, slots)) {
+    if (slots > kKnown) slots = kKnown;
+    if (settle(clear, slot) &&
+        are_clear(clear, slot, slots, [&](std::uint32_t i) { return before.at[i]; })) {
       clear.raise(slot, position);
       return true;
     }
-    Over& last =
-        overs_[count_ == kMost ? (first_ + kMost - 1) % kMost : (first_ + count_++) % kMost];
-    last.position = position;
-    last.before.copy(before, slots);
+    // There is room for the last one to grow, too: slots only become more.
+    if (end_ - first_ + 2 * (kKnown + 1) > kWords) end_ = last_;
+    last_ = end_;
+    word(end_++) = (Word{slots} << kSlotsShift) | position;
+    for (std::uint32_t i = 0; i < slots; ++i) word(end_++) = before.at[i];
     return false;
   }
   /// Whether nothing is left of them that is not clear.
-  bool settle(Clear& clear, std::uint32_t slot, std::uint32_t slots) {
-    while (count_ != 0) {
-      const Over& next = overs_[first_];
-      if (next.position > clear.of(slot)) {
-        if (!are_clear(clear, slot, next.before, slots)) return false;
-        clear.raise(slot, next.position);
+  bool settle(Clear& clear, std::uint32_t slot) {
+    while (first_ != end_) {
+      const Word position = word(first_) & ((Word{1} << kSlotsShift) - 1);
+      const auto slots = static_cast<std::uint32_t>(word(first_) >> kSlotsShift);
+      if (position > clear.of(slot)) {
+        if (!are_clear(clear, slot, slots, [&](std::uint32_t i) { return word(first_ + 1 + i); })) {
+          return false;
+        }
+        clear.raise(slot, position);
       }
-      first_ = (first_ + 1) % kMost;
-      --count_;
+      first_ += 1 + slots;
     }
     return true;
   }
-  void forget() { count_ = 0; }
+  void forget() { first_ = end_ = last_ = 0; }
 
  private:
-  static constexpr std::uint32_t kMost = 32;
-  struct Over {
-    Word position;
-    Known before;
-  };
-  [[nodiscard]] static bool are_clear(const Clear& clear, std::uint32_t slot, const Known& before,
-                                      std::uint32_t slots) {
-    for (std::uint32_t i = 0; i < slots && i < kKnown; ++i) {
-      if (i != slot && before.at[i] > clear.of(i)) return false;
+  static constexpr unsigned kSlotsShift = 48;
+  template <class BeforeOf>
+  [[nodiscard]] static bool are_clear(const Clear& clear, std::uint32_t slot, std::uint32_t slots,
+                                      const BeforeOf& before_of) {
+    for (std::uint32_t i = 0; i < slots; ++i) {
+      if (i != slot && before_of(i) > clear.of(i)) return false;
     }
     return true;
   }
+  [[nodiscard]] Word& word(Word at) { return words_[at % kWords]; }
 
-  std::uint32_t first_ = 0;
-  std::uint32_t count_ = 0;
-  Over overs_[kMost]{};
+  Word first_ = 0;  // of each: its position, and how many slots there were; what came before it
+  Word end_ = 0;
+  Word last_ = 0;  // where the last one begins
+  Word words_[kWords]{};
 };
 
 /// What posts to a semaphore make known to waits behind them, or happens-before annotations to

@@ -93,7 +93,7 @@ class SimulatedDrafts {
     const auto slots = static_cast<std::uint32_t>(slots_.size());
     const bool clear = its.unclear.over(clear_, slot, position, before, slots);
     for (std::uint32_t i = 0; i < slots && !clear && help; ++i) {
-      (void)slots_[i].unclear.settle(clear_, i, slots);
+      (void)slots_[i].unclear.settle(clear_, i);
     }
     if (its.locks != 0) return;
     if (!clear) {
@@ -185,7 +185,7 @@ class SimulatedDrafts {
     Word sent_place = 0;
     sieve::Known behind{};
     sieve::Known behind_before{};
-    sieve::Unclear unclear;
+    sieve::Unclear<256> unclear;
   };
   struct Merge {
     std::vector<std::size_t> at;

@@ -264,7 +264,7 @@ void clear_others(std::uint32_t own, std::uint32_t slots) {
     if (!other->draft.lock.compare_exchange_strong(nobody, tls.tid, std::memory_order_acquire)) {
       continue;
     }
-    (void)other->draft.unclear.settle(clear, i, slots);
+    (void)other->draft.unclear.settle(clear, i);
     unlock(other->draft.lock);
   }
 }
@@ -436,7 +436,10 @@ void come_behind_all() {
 
 void make_draft_room() {
   Draft* const draft = tls.draft;
-  if (draft == nullptr || draft->written + Draft::kSpare <= Draft::kWords || is_over()) return;
+  if (draft == nullptr) return;
+  const std::uint32_t slots = known_slots();
+  const Word most = slots * Draft::kWords > Draft::kAll ? Draft::kAll / slots : Draft::kWords;
+  if (draft->written + Draft::kSpare <= most || is_over()) return;
   ++tls.busy;
   send_drafts();
   --tls.busy;

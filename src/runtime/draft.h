@@ -57,9 +57,11 @@ struct Follower;
 struct SyncClock;
 
 struct Draft {
-  /// 64 KiB: some 200 blocks with a lock or two before there is no room but what is spare, longer
-  /// than threads wait for each other's blocks to be past (Past::advance_all).
-  static constexpr wire::Word kWords = 131072;
+  /// 4 MiB, if no more than 8 threads share what all of them have together. A block with a lock is
+  /// some 15 words; while a thread has lost its core within one that others came behind, nothing of
+  /// theirs is clear, for some milliseconds: tens of thousands of blocks on a busy machine.
+  static constexpr wire::Word kWords = 1u << 19;
+  static constexpr wire::Word kAll = 8 * kWords;
   /// For what is told while the thread has the lock of a cell: 32 entries, and 16 records of 5
   /// words for each. It must not wait for others then, who may want the same cell.
   static constexpr wire::Word kSpare = 3072;
@@ -70,7 +72,8 @@ struct Draft {
   wire::Word written;               // words of whole records
   wire::Word sent;                  // of them, those that are in the ring
   wire::Word sent_place;            // the last position in the ring
-  sieve::Unclear unclear;           // likewise under the lock
+  /// As many transactions as there is room for in `words`.
+  sieve::Unclear<(1u << 18)> unclear;  // likewise under the lock
   // Since the last clean point, words from here on: its position; for each slot, what is behind it
   // of what was thrown away, or a pad; …
   wire::Word from;
