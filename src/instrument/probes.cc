@@ -108,8 +108,10 @@ llvm::CallInst* Probes::mark(llvm::IRBuilder<>& at, llvm::Value* pointer, std::u
                       : runtime(at, abi::kMarkOnce, at.getVoidTy(),
                                 {pointer, at.getInt64(site), done, function});
   // What lets the optimizer work on the loop as if the mark were not there.
-  call->addParamAttr(0, llvm::Attribute::ReadNone);
-  call->addParamAttr(0, llvm::Attribute::NoCapture);
+  for (const unsigned pointer_at : {0u, 3u}) {
+    call->addParamAttr(pointer_at, llvm::Attribute::ReadNone);
+    call->addParamAttr(pointer_at, llvm::Attribute::NoCapture);
+  }
   llvm::MemoryEffects effects = llvm::MemoryEffects::inaccessibleMemOnly();
   if (done != nullptr) {
     call->addParamAttr(2, llvm::Attribute::NoCapture);
