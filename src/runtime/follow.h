@@ -81,6 +81,10 @@ void order_by_signal(wire::Sync kind, std::uintptr_t object);
 /// has its version: others who share the lock may come behind later versions meanwhile, and so what
 /// they do afterwards must not come before this one.
 void order_by_position(wire::Sync kind, std::uintptr_t object);
+/// Whether nobody has to hear of a lock: no block has ever begun, and nothing but atomicity is
+/// checked. When one has, those that the thread still holds are told first, as if it took them now.
+[[nodiscard]] bool lock_unheard(wire::Sync kind, std::uintptr_t object);
+void tell_unheard(Follower& self);
 /// A lock, when nothing but atomicity is checked (draft.h). False: it needs a version.
 [[nodiscard]] bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call);
 /// Around the record of a kSync.

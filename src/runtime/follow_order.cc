@@ -409,6 +409,41 @@ void before_sync(wire::Sync kind, std::uintptr_t object, wire::Word operand, std
   --tls.busy;
 }
 
+void tell_unheard(Follower& self) {
+  const std::uint32_t count = self.unheard_count;
+  self.unheard_count = 0;
+  for (std::uint32_t i = 0; i < count; ++i) sync(self.unheard[i].kind, self.unheard[i].object);
+}
+
+bool lock_unheard(wire::Sync kind, std::uintptr_t object) {
+  using wire::Sync;
+  if (kind < Sync::kAcquire || kind > Sync::kReleaseShared || tls.busy != 0) return false;
+  Follower* const self = tls.follower;
+  if (!self->thread.only_atomicity) return false;
+  const bool taken = kind == Sync::kAcquire || kind == Sync::kAcquireShared;
+  // Before a release, so that whoever takes the lock and begins a block finds what was done here.
+  settle();
+  if (tls.follower == nullptr) return true;
+  if (taken && self->unheard_count == Follower::kMostUnheard) {
+    in_blocks.store(true, std::memory_order_relaxed);
+  }
+  if (in_blocks.load(std::memory_order_relaxed)) {
+    if (self->unheard_count != 0) tell_unheard(*self);
+    return false;
+  }
+  if (taken) {
+    self->unheard[self->unheard_count++] = {object, kind};
+    return true;
+  }
+  for (std::uint32_t i = self->unheard_count; i-- > 0;) {
+    if (self->unheard[i].object != object) continue;
+    --self->unheard_count;
+    for (; i < self->unheard_count; ++i) self->unheard[i] = self->unheard[i + 1];
+    break;
+  }
+  return true;
+}
+
 bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call) {
   using wire::Sync;
   if (kind < Sync::kAcquire || kind > Sync::kReleaseShared || tls.draft == nullptr) return false;

@@ -243,6 +243,15 @@ struct Follower {
   sieve::QuietLocks quiet;             // those that it holds
   sieve::Section sections[kSections];  // and the last ones that it has released; a ring
   std::uint32_t section_count;
+  /// Locks that it took before the first block of the process, and has not given back: nobody has
+  /// heard of them.
+  struct Unheard {
+    std::uintptr_t object;
+    wire::Sync kind;
+  };
+  static constexpr std::uint32_t kMostUnheard = 128;
+  Unheard unheard[kMostUnheard];
+  std::uint32_t unheard_count;
   std::uint32_t renewals;  // how often memory became another variable
   sieve::ByteSitesCache asked;
   alignas(64) Draft draft;

@@ -153,6 +153,7 @@ void sync(wire::Sync kind, std::uintptr_t object) {
   if (tls.deferring != 0 && defer(kind, object)) return;
   release_exact();
   if (following() && sync_quietly(kind, object, __syndrome_thread.call)) return;
+  if (following() && lock_unheard(kind, object)) return;
   if (following() && tls.busy == 0 && lock_by_position(kind, object, __syndrome_thread.call)) {
     return;
   }
