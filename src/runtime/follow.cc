@@ -308,7 +308,7 @@ bool start_following(std::uint32_t slot) {
   self->quiet_on = what == sieve::Checked::kRaces;
   self->quiet_memory = what != sieve::Checked::kDeterminism;
   self->quiet.clear();
-  self->unheard_count = 0;
+  self->unheard_count = self->heard = 0;
   for (sieve::Section& section : self->sections) section.released = 0;
   self->mine.set(self->thread);
   self->mine.asked = &self->asked;

@@ -431,6 +431,11 @@ bool lock_unheard(wire::Sync kind, std::uintptr_t object) {
     if (self->unheard_count != 0) tell_unheard(*self);
     return false;
   }
+  if (taken && self->heard < Follower::kMostHeard) {
+    ++self->heard;
+    keep_draft();
+    return false;
+  }
   if (taken) {
     self->unheard[self->unheard_count++] = {object, kind};
     return true;
@@ -439,9 +444,11 @@ bool lock_unheard(wire::Sync kind, std::uintptr_t object) {
     if (self->unheard[i].object != object) continue;
     --self->unheard_count;
     for (; i < self->unheard_count; ++i) self->unheard[i] = self->unheard[i + 1];
-    break;
+    return true;
   }
-  return true;
+  // Its taking was heard of.
+  keep_draft();
+  return false;
 }
 
 bool lock_by_position(wire::Sync kind, std::uintptr_t object, std::uint32_t call) {

@@ -252,6 +252,10 @@ struct Follower {
   static constexpr std::uint32_t kMostUnheard = 128;
   Unheard unheard[kMostUnheard];
   std::uint32_t unheard_count;
+  /// How many were told of all the same: for who looks for functions that could be blocks
+  /// (check/suggest.h).
+  static constexpr std::uint32_t kMostHeard = 1024;
+  std::uint32_t heard;
   std::uint32_t renewals;  // how often memory became another variable
   sieve::ByteSitesCache asked;
   alignas(64) Draft draft;
