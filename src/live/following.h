@@ -482,7 +482,7 @@ class Following {
     const bool block = event.kind == EventKind::kBegin || event.kind == EventKind::kEnd;
     if (taken) drafts_.acquire(thread.slot, event.target);
     if ((!taken && !released && !block) || !drafts_.by_position(thread.slot)) {
-      object_ = object_of(event);
+      object_ = SimulatedDrafts::object_of(event);
     }
     append(event);
     const bool versioned = object_.has_value();
@@ -491,28 +491,6 @@ class Following {
     if (taken || released) drafts_.held(thread.slot, taken ? 1 : -1);
     follow(thread, event);
     if (versioned || told_.size() % 29 == 0) send();
-  }
-  [[nodiscard]] static SimulatedDrafts::Object object_of(const Event& event) {
-    switch (event.kind) {
-      case EventKind::kFork:
-      case EventKind::kJoin: return {1, event.child().value};
-      case EventKind::kAcquire:
-      case EventKind::kAcquireShared:
-      case EventKind::kRelease:
-      case EventKind::kReleaseShared: return {2, event.target};
-      case EventKind::kBegin:
-      case EventKind::kEnd:
-      // A thread stops (with_stops() in differential.cc).
-      case EventKind::kFence: return {1, event.thread.value};
-      case EventKind::kBarrierArrive:
-      case EventKind::kBarrierLeave: return {4, event.target};
-      case EventKind::kPost:
-      case EventKind::kWait: return {5, event.target};
-      case EventKind::kCondWait:
-      case EventKind::kCondSignal:
-      case EventKind::kCondBroadcast: return {6, event.target};
-      default: return {7, event.target};
-    }
   }
   void send() {
     if (!way_.drafts) return;

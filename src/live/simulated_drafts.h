@@ -24,6 +24,30 @@ class SimulatedDrafts {
   /// Events that have versions are in their order, those of one object each.
   using Object = std::pair<int, std::uint32_t>;
 
+  /// Of an event that is no access.
+  [[nodiscard]] static Object object_of(const Event& event) {
+    switch (event.kind) {
+      case EventKind::kFork:
+      case EventKind::kJoin: return {1, event.child().value};
+      case EventKind::kAcquire:
+      case EventKind::kAcquireShared:
+      case EventKind::kRelease:
+      case EventKind::kReleaseShared: return {2, event.target};
+      case EventKind::kBegin:
+      case EventKind::kEnd:
+      // A thread stops (with_stops() in differential.cc).
+      case EventKind::kFence: return {1, event.thread.value};
+      case EventKind::kBarrierArrive:
+      case EventKind::kBarrierLeave: return {4, event.target};
+      case EventKind::kPost:
+      case EventKind::kWait: return {5, event.target};
+      case EventKind::kCondWait:
+      case EventKind::kCondSignal:
+      case EventKind::kCondBroadcast: return {6, event.target};
+      default: return {7, event.target};
+    }
+  }
+
   /// A thread has got the slot, and begins at that position.
   void begin(std::uint32_t slot, Word position) {
     if (slot >= slots_.size()) slots_.resize(slot + 1);
