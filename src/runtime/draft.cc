@@ -482,7 +482,12 @@ void drop_draft_locks(Follower& self) {
   for (std::uint32_t i = 0; i < slots_in_use(); ++i) {
     Follower* const other = follower_at(i);
     if (other == nullptr) continue;
-    if (other->draft.lock.load(std::memory_order_relaxed) == tls.tid) unlock(other->draft.lock);
+    if (other->draft.lock.load(std::memory_order_relaxed) != tls.tid) continue;
+    // A part of a record may be in its ring, and have been read.
+    if (other->draft.sent != other->draft.written && other->its_thread != &tls) {
+      (void)turn_line(*other->its_thread, other->its_thread->exact, true);
+    }
+    unlock(other->draft.lock);
   }
   if (sending.load(std::memory_order_relaxed) == tls.tid) unlock(sending);
   if (&self.draft == tls.draft) keep_draft();

@@ -652,6 +652,8 @@ void drop_handlers() {
   self.cell = nullptr;
   self.clock = nullptr;
   drop_draft_locks(self);
+  // A part of a record may be in the ring, and have been read: what follows begins behind it.
+  if (tls.state == ThreadState::kOn && tls.exact != nullptr) (void)next_line(true);
   start_filter();
   self.done = __syndrome_thread.cursor = self.lines[0].words;
 }

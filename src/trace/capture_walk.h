@@ -398,6 +398,14 @@ WalkStop ThreadWalk::walk(std::span<const std::uint64_t> words, std::size_t& wal
       case Control::kSync: {
         const std::size_t operands = wire::operands_of(word);
         if (words.size() - at <= operands) return stop(WalkStop::kMore);
+        // A handler that was left by longjmp came before all of them were written.
+        std::size_t whole = 0;
+        while (whole < operands && (words[at + 1 + whole] & wire::kOperandBit) != 0) ++whole;
+        if (whole != operands) {
+          ++odd_;
+          at += 1 + whole;
+          break;
+        }
         const auto value = [&](std::size_t i) {
           return i < operands ? wire::value_of(words[at + 1 + i]) : 0;
         };
