@@ -88,6 +88,14 @@ TEST_F(WalkOfRuns, AFunctionOfOneAccessEndsBehindItAlsoWhenAHandlerCameBefore) {
   EXPECT_EQ(walk.odd(), 0U);
 }
 
+// A handler that was left by longjmp came before all operands were written.
+TEST_F(WalkOfRuns, WhatFollowsARecordThatWasCutOffIsReadAsItself) {
+  const auto accesses = accesses_of({wire::sync(wire::Sync::kAcquire, 3, 0), wire::operand(0x1000),
+                                     wire::access(0x2000, read_), wire::access(0x3000, write_)});
+  EXPECT_EQ(accesses, (std::vector<Access>{{1, 0x2000}, {2, 0x3000}, {1, 0x4242}}));
+  EXPECT_EQ(odd_, 1U);
+}
+
 TEST_F(WalkOfRuns, GoesRoundByRound) {
   const auto accesses = accesses_of(
       {wire::run(2, 2, 1), wire::operand(wire::stride_bits(4, 0) | wire::stride_bits(-16, 1)),
