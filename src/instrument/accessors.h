@@ -6,9 +6,11 @@
 // that is not a race), and a frame for each would be most of what an array program records. Their
 // accesses stay, with their own places in the source.
 //
-// Forwarders: small functions of the library's headers that do no more than hand on, as those from
-// std::lock_guard's constructor to pthread_mutex_lock. Their frames are four fifths of what a
-// locked section would record, and what they keep in the guard is then seen to be nobody else's.
+// Forwarders: functions of the standard library's headers that do no more than hand on, as those
+// from std::lock_guard's constructor to pthread_mutex_lock, from push_back to the allocator, and
+// std::find. What they do is their caller's by every definition that we have. Their frames are most
+// of what a locked section or a container would record, and what they keep in a guard or an
+// iterator is then seen to be nobody else's.
 
 #pragma once
 

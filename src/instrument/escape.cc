@@ -47,18 +47,39 @@ Intrinsic kind_of(const llvm::IntrinsicInst& call) {
 }  // namespace
 
 bool EscapeAnalysis::unshared(const llvm::Value* pointer) {
-  llvm::SmallVector<const llvm::Value*, 4> objects;
-  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-  if (objects.empty()) return false;
-  for (const llvm::Value* object : objects) {
-    // A thread-local variable is reached through an intrinsic.
-    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(object);
-        call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::threadlocal_address) {
-      object = call->getArgOperand(0)->stripPointerCasts();
+  llvm::SmallPtrSet<const llvm::Value*, 8> seen;
+  llvm::SmallVector<const llvm::Value*, 8> work{pointer};
+  // What a pointer that comes out of a slot points to is what was put there.
+  const auto follow_slot = [&](const llvm::Value* slot) {
+    for (const llvm::User* user : slot->users()) {
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+        work.push_back(store->getValueOperand());
+      }
     }
-    if (!stays(object)) return false;
+  };
+  bool any = false;
+  while (!work.empty()) {
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(work.pop_back_val(), objects, nullptr, 0);
+    if (objects.empty()) return false;
+    for (const llvm::Value* object : objects) {
+      if (!seen.insert(object).second) continue;
+      const auto* load = llvm::dyn_cast<llvm::LoadInst>(object);
+      if (load != nullptr && !load->isVolatile() && is_slot(load->getPointerOperand())) {
+        follow_slot(load->getPointerOperand());
+        continue;
+      }
+      // A thread-local variable is reached through an intrinsic.
+      if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(object);
+          call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::threadlocal_address) {
+        object = call->getArgOperand(0)->stripPointerCasts();
+      }
+      if (llvm::isa<llvm::ConstantPointerNull>(object)) continue;
+      if (!stays(object)) return false;
+      any = true;
+    }
   }
-  return true;
+  return any;
 }
 
 bool EscapeAnalysis::stays(const llvm::Value* object) {

@@ -428,12 +428,10 @@ class Instrumenter {
   // The owners of a shared_ptr, as the library counts them: whoever lets go comes before the last
   // one to do so, and nobody else waits for anybody.
   llvm::Value* what_of_count(llvm::IRBuilder<>& at, llvm::Instruction& atomic) {
-    const llvm::StringRef function = atomic.getFunction()->getName();
-    if (function.starts_with("_ZNSt16_Sp_counted_base") ||
-        function.contains("9__gnu_cxx12__atomic_add")) {
+    if (!counts_owners(*atomic.getFunction())) return nullptr;
+    if (!lets_go_of_owner(*atomic.getFunction())) {
       return at.getInt32(what(wire::Sync::kOrdered, 4, 0));
     }
-    if (!function.contains("9__gnu_cxx18__exchange_and_add")) return nullptr;
     llvm::Value* last = at.CreateICmpEQ(&atomic, llvm::ConstantInt::get(atomic.getType(), 1));
     return at.CreateSelect(last, at.getInt32(what(wire::Sync::kHappensAfter, 4, 0)),
                            at.getInt32(what(wire::Sync::kHappensBefore, 4, 0)));

@@ -162,6 +162,18 @@ bool is_annotation(llvm::StringRef name) {
   return name == "__syndrome_happens_before" || name == "__syndrome_happens_after";
 }
 
+/// A guard's own fields are left out (is_of_lock_guard()).
+bool is_lock_guard(const llvm::Type& type) {
+  const auto* record = llvm::dyn_cast<llvm::StructType>(&type);
+  if (record == nullptr || !record->hasName()) return false;
+  llvm::StringRef name = record->getName();
+  if (!name.consume_front("class.std::")) return false;
+  name.consume_front("__1::");
+  name = name.take_until([](char c) { return c == '.'; });
+  return name == "lock_guard" || name == "unique_lock" || name == "shared_lock" ||
+         name == "scoped_lock";
+}
+
 bool in_cycle(const llvm::BasicBlock& block) {
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
   llvm::SmallVector<const llvm::BasicBlock*, 16> work(llvm::succ_begin(&block),
@@ -322,7 +334,10 @@ void Planner::plan_loops(llvm::Function& function, Plan& plan) {
 void Planner::plan_locals(llvm::Function& function, Plan& plan) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    if (local == nullptr || !local->isStaticAlloca() || !shared(local)) continue;
+    if (local == nullptr || !local->isStaticAlloca() || is_lock_guard(*local->getAllocatedType()) ||
+        !shared(local)) {
+      continue;
+    }
     const std::optional<llvm::TypeSize> size = local->getAllocationSize(layout_);
     if (!size.has_value() || size->isScalable() || size->isZero()) continue;
     bool marked = false;
@@ -370,6 +385,9 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
       last = plan.accesses.size();
     }
     if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;
+    const bool access =
+        llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::StoreInst>(instruction);
+    if (access && is_of_lock_guard(instruction)) continue;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       llvm::Value* pointer = load->getPointerOperand();
       if (load->isAtomic()) {

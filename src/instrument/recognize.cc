@@ -5,6 +5,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -83,6 +84,15 @@ Method method_of(llvm::StringRef name) {
 
 bool starts_with_any(llvm::StringRef name, std::initializer_list<llvm::StringRef> prefixes) {
   return llvm::any_of(prefixes, [&](llvm::StringRef prefix) { return name.starts_with(prefix); });
+}
+
+/// Whether a function, by its linkage name, is one of these classes of std, mangled.
+bool is_member_of(llvm::StringRef name, std::initializer_list<llvm::StringRef> classes) {
+  if (!name.consume_front("_ZN")) return false;
+  name.consume_front("K");
+  if (!name.consume_front("St")) return false;
+  name.consume_front("3__1");  // libc++'s inline namespace
+  return starts_with_any(name, classes);
 }
 
 bool is_class_of_ours(llvm::StringRef name) {
@@ -301,6 +311,36 @@ Synchronizes synchronizes(const llvm::Function& function) {
 bool is_internal(const llvm::Function& function) {
   const std::string name = std_name(function);
   return !name.empty() && (is_class_of_ours(name) || is_waiting(name));
+}
+
+bool is_of_lock_guard(const llvm::Instruction& instruction) {
+  llvm::StringRef name = instruction.getFunction()->getName();
+  if (const llvm::DILocation* at = instruction.getDebugLoc().get()) {
+    name = at->getScope()->getSubprogram()->getLinkageName();
+  }
+  return is_member_of(name,
+                      {"10lock_guardI", "11unique_lockI", "11shared_lockI", "11scoped_lockI"});
+}
+
+bool counts_owners(const llvm::Function& function) {
+  return function.getName().starts_with("_ZNSt16_Sp_counted_base") ||
+         function.getName().contains("9__gnu_cxx12__atomic_add") || lets_go_of_owner(function);
+}
+
+bool lets_go_of_owner(const llvm::Function& function) {
+  return function.getName().contains("9__gnu_cxx18__exchange_and_add");
+}
+
+bool means_something(const llvm::Function& function) {
+  return counts_owners(function) ||
+         is_member_of(function.getName(), {"6futureI", "13shared_futureI", "14__basic_futureI",
+                                           "13__future_base13_State_baseV2"});
+}
+
+bool takes_locks(const llvm::Function& function) {
+  return starts_with_any(function.getName(),
+                         {"_ZNSt11scoped_lock", "_ZSt4lockI", "_ZSt8try_lockI",
+                          "_ZNSt8__detail11__lock_impl", "_ZNSt8__detail15__try_lock_impl"});
 }
 
 void rewrite_synchronization(llvm::Module& module, llvm::SmallPtrSetImpl<llvm::Function*>& plain) {

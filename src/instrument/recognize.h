@@ -26,6 +26,22 @@ struct Synchronizes {
 /// gets no probes.
 [[nodiscard]] bool is_internal(const llvm::Function& function);
 
+/// Whether the instruction is of a function of a lock guard (std::lock_guard, unique_lock,
+/// shared_lock, scoped_lock) that is about the guard alone, wherever that has been inlined.
+[[nodiscard]] bool is_of_lock_guard(const llvm::Instruction& instruction);
+
+/// Whether the atomics of the function count the owners of shared pointers, as the library does;
+/// and whether it may be the last owner's.
+[[nodiscard]] bool counts_owners(const llvm::Function& function);
+[[nodiscard]] bool lets_go_of_owner(const llvm::Function& function);
+
+/// Whether a function of the library says something by being called: the counts of shared pointers,
+/// and waiting for a future.
+[[nodiscard]] bool means_something(const llvm::Function& function);
+
+/// Whether a function of the library takes several locks.
+[[nodiscard]] bool takes_locks(const llvm::Function& function);
+
 /// Makes the internal functions of those classes call copies without probes of what they use of the
 /// library and of each other's public functions, and puts the calls of Synchronizes into the public
 /// ones. Returns the copies through `plain`: they get no probes either.

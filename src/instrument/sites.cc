@@ -13,6 +13,7 @@
 #include <limits>
 #include <utility>
 
+#include "instrument/recognize.h"
 #include "instrument/set_members.h"
 
 namespace syndrome::instrument {
@@ -24,17 +25,6 @@ bool takes_lock(const llvm::CallBase& call) {
   if (callee == nullptr) return false;
   for (const char* prefix : {"pthread_mutex_", "pthread_spin_", "pthread_rwlock_", "pthread_cond_",
                              "pthread_barrier_", "mtx_", "cnd_", "sem_"}) {
-    if (callee->getName().starts_with(prefix)) return true;
-  }
-  return false;
-}
-
-/// Whether a function of the C++ library takes several locks: one call, one name for each.
-bool takes_locks(const llvm::CallBase& call) {
-  const llvm::Function* callee = call.getCalledFunction();
-  if (callee == nullptr) return false;
-  for (const char* prefix : {"_ZNSt11scoped_lock", "_ZSt4lockI", "_ZSt8try_lockI",
-                             "_ZNSt8__detail11__lock_impl", "_ZNSt8__detail15__try_lock_impl"}) {
     if (callee->getName().starts_with(prefix)) return true;
   }
   return false;
@@ -189,7 +179,8 @@ std::uint32_t Sites::call(const llvm::CallBase& at) {
     } else {
       chosen = {.text = chosen.text + " or " + found.text, .offset = {}, .ambiguous = true};
     }
-    if (!takes_locks(at)) break;
+    // Of those one call has one name for each.
+    if (at.getCalledFunction() == nullptr || !takes_locks(*at.getCalledFunction())) break;
   }
   name(site, chosen);
   const auto* const callee =

@@ -192,13 +192,18 @@ void move(Account& from, Account& to, long n) {
   for (auto& a : accounts) total += a.balance;
 }
 )";
-  const Compiled reference(source, "-g -O0");
-  const std::string name = "_Z4moveR7AccountS0_l";
-  ASSERT_THAT(reference.function(name).accesses(),
-              testing::Contains("write 7:16 Account::balance+0 (8)"));
-  for (const char* level : {"-O1", "-O2", "-O3", "-Os"}) {
+  // The source's own: from -O1 on, those of push_back are its caller's.
+  const auto accesses = [&](const char* level) {
     const Compiled code(source, std::string("-g ") + level);
-    EXPECT_EQ(code.function(name).accesses(), reference.function(name).accesses()) << level;
+    std::vector<std::string> own = code.function("_Z4moveR7AccountS0_l").accesses();
+    std::erase_if(
+        own, [](const std::string& access) { return access.find("std::") != std::string::npos; });
+    return own;
+  };
+  const std::vector<std::string> reference = accesses("-O0");
+  ASSERT_THAT(reference, testing::Contains("write 7:16 Account::balance+0 (8)"));
+  for (const char* level : {"-O1", "-O2", "-O3", "-Os"}) {
+    EXPECT_EQ(accesses(level), reference) << level;
   }
 }
 
