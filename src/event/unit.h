@@ -92,6 +92,9 @@ enum SiteFlag : std::uint8_t {
   kHasOffset = 2,   // `offset` is known: address - offset is the instance
   kAmbiguous = 4,   // a union or bit-field: the name is one of several
   kSystemSite = 8,  // the line is in a system header
+  // Of calls that nothing which is told comes behind, until the function returns:
+  kLastCall = 16,     // of a function of the same unit, which tells of itself
+  kLastRelease = 32,  // of pthread_mutex_unlock and its like
 };
 
 }  // namespace syndrome::unit

@@ -159,7 +159,7 @@ class Instrumenter {
     for (const PlannedAtomic& atomic : plan.atomics) add(atomic);
     for (llvm::FenceInst* fence : plan.fences) add(*fence);
     for (llvm::CallBase* call : plan.calls) {
-      const std::uint32_t site = sites_.call(*call);
+      const std::uint32_t site = sites_.call(*call, plan.last.lookup(call));
       llvm::IRBuilder<> at(call);
       // In a coroutine nobody knows which function the number belongs to.
       const bool known = !leaves_ && site <= 0xffff;

@@ -174,6 +174,11 @@ bool is_lock_guard(const llvm::Type& type) {
          name == "scoped_lock";
 }
 
+bool is_release(llvm::StringRef name) {
+  return name == "pthread_mutex_unlock" || name == "pthread_rwlock_unlock" ||
+         name == "pthread_spin_unlock" || name == "mtx_unlock";
+}
+
 bool in_cycle(const llvm::BasicBlock& block) {
   llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
   llvm::SmallVector<const llvm::BasicBlock*, 16> work(llvm::succ_begin(&block),
@@ -258,6 +263,7 @@ Planner::Planner(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Functio
                 plan.setjmps.empty() && !in_cycle(*plan.accesses.front().instruction->getParent());
     plan.framed = !function->isPresplitCoroutine();
   }
+  for (llvm::Function* function : wanted_functions) plan_last(*function, plans_[function]);
 }
 
 const Plan* Planner::plan_of(const llvm::Function& function) const {
@@ -348,6 +354,55 @@ void Planner::plan_locals(llvm::Function& function, Plan& plan) {
       marked = true;
     }
     if (!marked) plan.locals.push_back({local, nullptr, size->getFixedValue()});
+  }
+}
+
+void Planner::plan_last(llvm::Function& function, Plan& plan) {
+  if (plan.calls.empty() || !plan.framed) return;
+  llvm::SmallPtrSet<const llvm::Instruction*, 32> told;
+  for (const PlannedLocal& local : plan.locals) told.insert(local.begin);
+  for (const PlannedAccess& access : plan.accesses) told.insert(access.instruction);
+  for (const PlannedRange& range : plan.ranges) told.insert(range.instruction);
+  for (const PlannedAtomic& atomic : plan.atomics) told.insert(atomic.instruction);
+  for (const llvm::FenceInst* fence : plan.fences) told.insert(fence);
+  for (const llvm::CallBase* call : plan.calls) told.insert(call);
+  for (const llvm::CallBase* call : plan.setjmps) told.insert(call);
+  const auto is_told = [&told](const llvm::Instruction& instruction) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    return told.contains(&instruction) ||
+           (call != nullptr && has_prefix(call->getCalledFunction(), abi::kPrefix));
+  };
+  // Blocks from whose beginning something is told on the way to a return.
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> tell;
+  const auto goes_on = [&tell](const llvm::BasicBlock& block) {
+    return llvm::any_of(llvm::successors(&block),
+                        [&](const llvm::BasicBlock* next) { return tell.contains(next); });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const llvm::BasicBlock& block : function) {
+      if (tell.contains(&block) || (!goes_on(block) && !llvm::any_of(block, is_told))) continue;
+      tell.insert(&block);
+      changed = true;
+    }
+  }
+  for (const llvm::CallBase* call : plan.calls) {
+    const llvm::Function* callee = call->getCalledFunction();
+    if (callee == nullptr) continue;
+    const bool releases = is_release(callee->getName());
+    const Plan* const of = plan_of(*callee);
+    if (!releases && (of == nullptr || !of->framed)) continue;
+    bool more = false;
+    if (const auto* invoke = llvm::dyn_cast<llvm::InvokeInst>(call)) {
+      more = tell.contains(invoke->getNormalDest());
+    } else {
+      more = goes_on(*call->getParent());
+      for (const llvm::Instruction* at = call->getNextNode(); at != nullptr && !more;
+           at = at->getNextNode()) {
+        more = is_told(*at);
+      }
+    }
+    if (!more) plan.last[call] = releases ? unit::kLastRelease : unit::kLastCall;
   }
 }
 

@@ -57,8 +57,9 @@ struct Plan {
   std::vector<llvm::CallBase*> calls;    // that the callee or the runtime will want to know of
   std::vector<llvm::CallBase*> setjmps;  // calls that return twice
   std::vector<llvm::CallBase*> sources;  // of the calls, those that source_name() has a name for
-  bool leaf = false;                     // one access and nothing else: no enter, no exit
-  bool framed = true;                    // enter and exit can be placed
+  llvm::DenseMap<const llvm::CallBase*, unit::SiteFlag> last;  // kLastCall and kLastRelease
+  bool leaf = false;   // one access and nothing else: no enter, no exit
+  bool framed = true;  // enter and exit can be placed
   [[nodiscard]] bool empty() const {
     return accesses.empty() && ranges.empty() && atomics.empty() && fences.empty() &&
            calls.empty() && setjmps.empty();
@@ -78,6 +79,7 @@ class Planner {
   Plan draft(llvm::Function& function);
   void plan_loops(llvm::Function& function, Plan& plan);
   void plan_locals(llvm::Function& function, Plan& plan);
+  void plan_last(llvm::Function& function, Plan& plan);
   void plan_block(llvm::BasicBlock& block, Plan& plan);
   bool quiet(const llvm::CallBase& call) const;
   [[nodiscard]] bool shared(const llvm::Value* pointer);

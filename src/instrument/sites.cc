@@ -166,9 +166,10 @@ std::uint32_t Sites::access(const llvm::Instruction& at, const llvm::Value* poin
   return unit_.add_site(site);
 }
 
-std::uint32_t Sites::call(const llvm::CallBase& at) {
+std::uint32_t Sites::call(const llvm::CallBase& at, std::uint8_t flags) {
   unit::Site site = place(at.getDebugLoc().get(), *at.getFunction());
   site.kind = unit::SiteKind::kCall;
+  site.flags |= flags;
   VariableName chosen;
   for (const llvm::Value* argument : at.args()) {
     if (!argument->getType()->isPointerTy()) continue;

@@ -42,7 +42,7 @@ class Sites {
   /// The number of a new site of the function that was begun last.
   std::uint32_t access(const llvm::Instruction& at, const llvm::Value* pointer, unit::SiteKind kind,
                        std::uint64_t bytes);
-  std::uint32_t call(const llvm::CallBase& at);
+  std::uint32_t call(const llvm::CallBase& at, std::uint8_t flags);
 
   [[nodiscard]] Names& names() { return names_; }
 

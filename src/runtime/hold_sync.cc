@@ -210,6 +210,24 @@ void watch(Holder& self, wire::Sync kind, Word object) {
   }
 }
 
+/// Whether the call does nothing any more when it has let go of a lock at this site: then it is
+/// over before others can have the lock, and none of them comes behind one that is open.
+[[nodiscard]] bool is_last(const Holder& self, std::uint32_t site) {
+  if (self.held != 0 || self.declared != 0 || self.handlers != 0 || self.lost_depth != 0) {
+    return false;
+  }
+  std::uint8_t flag = unit::kLastRelease;
+  for (std::uint32_t i = self.depth; i > self.call_frame; --i) {
+    const HoldFrame& frame = self.frames[i - 1];
+    if (site - 1 >= frame.what.count || (frame.what.sites[site - 1].flags & flag) == 0) {
+      return false;
+    }
+    site = wire::top_of(frame.word);
+    flag = unit::kLastCall;
+  }
+  return self.call_frame < self.depth;
+}
+
 }  // namespace
 
 void hold_locals(const void* address, std::size_t bytes) {
@@ -251,6 +269,7 @@ void hold_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, un
   find_serial(*self);
   if (kind == Sync::kRelease || kind == Sync::kReleaseShared) self->released = true;
   if (is_wait(kind) && self->held == 0 && self->declared == 0) end_part(*self);
+  if (self->released && is_last(*self, site)) end_part(*self);
   end_outside(*self);
   leave();
 }

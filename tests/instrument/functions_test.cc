@@ -85,6 +85,75 @@ int caller() { return a(); }
   EXPECT_THAT(code.function("_Z6callerv").accesses(), testing::IsEmpty());
 }
 
+TEST(Functions, WhatIsTheLastThatTheyDoIsKnown) {
+  const Compiled code(R"(#include <mutex>
+struct Account {
+  void put(int n) {
+    const std::lock_guard guard(mutex_);
+    sum_ += n;
+  }
+  int leave(int n) {
+    mutex_.lock();
+    sum_ -= n;
+    mutex_.unlock();
+    return n;
+  }
+  void both(int n) {
+    if (n > 0) {
+      put(n);
+    } else {
+      leave(n);
+    }
+  }
+  void twice(int n) {
+    put(n);
+    put(n);
+  }
+  void loop(int n) {
+    while (n-- > 0) put(n);
+  }
+  void look(int n) {
+    put(n);
+    if (n > 3) last_ = n;
+  }
+  void elsewhere(int (*then)(int)) {
+    put(1);
+    then(1);
+  }
+  void noted(int n);
+  std::mutex mutex_;
+  int sum_, last_;
+};
+void note(Account&);
+void Account::noted(int n) {
+  if (n == 0) return note(*this);
+  const std::lock_guard guard(mutex_);
+  sum_ = n;
+}
+void all(Account& a) {
+  a.both(1);
+  a.twice(1);
+  a.loop(1);
+  a.look(1);
+  a.elsewhere(nullptr);
+  a.noted(1);
+}
+)",
+                      "-g -O1 -std=c++20");
+  const auto last = [&](const char* name) { return code.function(name).last; };
+  EXPECT_THAT(last("_ZN7Account3putEi"), ElementsAre("pthread_mutex_unlock"));
+  EXPECT_THAT(last("_ZN7Account5leaveEi"), ElementsAre("pthread_mutex_unlock"));
+  EXPECT_THAT(last("_ZN7Account4bothEi"),
+              ElementsAre("15 _ZN7Account3putEi", "17 _ZN7Account5leaveEi"));
+  EXPECT_THAT(last("_ZN7Account5twiceEi"), ElementsAre("22 _ZN7Account3putEi"));
+  EXPECT_THAT(last("_ZN7Account4loopEi"), testing::IsEmpty());
+  EXPECT_THAT(last("_ZN7Account4lookEi"), testing::IsEmpty());
+  // What is behind a pointer, or is of another unit, may call back as often as it likes.
+  EXPECT_THAT(last("_ZN7Account9elsewhereEPFiiE"), testing::IsEmpty());
+  EXPECT_THAT(last("_ZN7Account5notedEi"), ElementsAre("pthread_mutex_unlock"));
+  EXPECT_THAT(last("_Z3allR7Account"), ElementsAre("51 _ZN7Account5notedEi"));
+}
+
 TEST(Functions, AnnotationsOfOrderArePlacesInTheSource) {
   const Compiled code(R"(#include <syndrome/syndrome.h>
 int g;

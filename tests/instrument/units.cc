@@ -72,8 +72,13 @@ std::vector<UnitFunction> unit_functions(std::string_view bytes) {
       function.flags = entry.flags;
       function.label = string_at(unit, entry.label);
       for (std::size_t k = 0; k < entry.sites; ++k) {
-        function.sites.push_back(describe(
-            unit, read_at<unit::Site>(unit, sites + (entry.first + k) * sizeof(unit::Site))));
+        const auto site = read_at<unit::Site>(unit, sites + (entry.first + k) * sizeof(unit::Site));
+        function.sites.push_back(describe(unit, site));
+        const std::string callee = string_at(unit, site.bytes);
+        if ((site.flags & unit::kLastCall) != 0) {
+          function.last.push_back(std::to_string(site.line) + " " + callee);
+        }
+        if ((site.flags & unit::kLastRelease) != 0) function.last.push_back(callee);
       }
     }
   }

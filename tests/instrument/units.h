@@ -16,6 +16,9 @@ struct UnitFunction {
   /// "write 12:3 Account::balance+40 (8)": kind, line and column, name with its offset where it has
   /// one ("?" when ambiguous), bytes. Calls first show as "call 12:3 name".
   std::vector<std::string> sites;
+  /// Of the calls, those that nothing comes behind: "12 callee"; "callee" where it lets go of a
+  /// lock.
+  std::vector<std::string> last;
 
   /// Without the calls.
   [[nodiscard]] std::vector<std::string> accesses() const;
