@@ -283,6 +283,7 @@ bool make_followers() {
   reset_order();
   reset_units();
   last_settler.store(0, std::memory_order_relaxed);
+  all_settled.store(false, std::memory_order_relaxed);
   make_pages();
   return make_shadow();
 }
@@ -340,12 +341,7 @@ void stop_following() {
 void settle() {
   if (holding()) return hold_settle();
   Follower* const self = tls.follower;
-  if (self == nullptr || tls.busy != 0) return;
-  ++tls.busy;
-  if (is_over()) {
-    --tls.busy;
-    return;
-  }
+  if (self == nullptr || tls.busy != 0 || !become_busy()) return;
   ++self->settled;
   Word* const end = __syndrome_thread.cursor;
   const Word* word = self->done;
@@ -439,13 +435,21 @@ namespace {
 void settle_others() {
   settle();
   std::uint32_t none = 0;
-  if (!last_settler.compare_exchange_strong(none, tls.tid)) return;
+  if (!last_settler.compare_exchange_strong(none, tls.tid)) {
+    (void)wait_for_settler();
+    return;
+  }
   const std::uint32_t count = slots_in_use();
   std::uint32_t others = 0;
   for (std::uint32_t i = 0; i < count; ++i) others += follower_of(i) != nullptr ? 1 : 0;
   if (others <= 1) return;
   // Time for stores to be seen: who has not seen ours by then is seen to be busy.
   pause_briefly();
+  // What one of them does may be about another one.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Follower* const other = follower_of(i);
+    if (other != nullptr && other != tls.follower) (void)wait_until_idle(*other->its_thread);
+  }
   for (std::uint32_t i = 0; i < count; ++i) {
     Follower* const other = follower_of(i);
     if (other == nullptr || other == tls.follower) continue;
@@ -455,11 +459,18 @@ void settle_others() {
 
 }  // namespace
 
-void settle_for_all() {
+void settle_before_exec() {
   if (holding()) return finish_holding_for_all();
   if (!following()) return;
   if (tls.busy == 0) settle_others();
   send_last_drafts();
+}
+
+void settle_for_all() {
+  settle_before_exec();
+  if (last_settler.load(std::memory_order_relaxed) == tls.tid) {
+    all_settled.store(true, std::memory_order_release);
+  }
 }
 
 void go_on_settling() {
@@ -469,6 +480,8 @@ void go_on_settling() {
 
 void follow_range(const void* address, std::size_t length, bool write, std::uint32_t site,
                   bool site_is_call) {
+  const Step step;
+  if (step.is_over()) return;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr || is_alone(*self)) return;
@@ -488,6 +501,8 @@ void follow_range(const void* address, std::size_t length, bool write, std::uint
 }
 
 void follow_word(wire::Word word) {
+  const Step step;
+  if (step.is_over()) return;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return;
@@ -500,6 +515,8 @@ namespace {
 
 void follow_long_run(const SyndromeRun& run, const void* const* first, std::uint64_t rounds,
                      std::uint32_t rest) {
+  const Step whole;
+  if (whole.is_over()) return;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr || self->depth == 0 || self->lost_depth != 0 || is_alone(*self)) return;
@@ -586,6 +603,8 @@ void follow_spots(const SyndromeRun& run, const void* first, std::uint64_t bits)
 }
 
 bool follow_locals(const void* address, std::size_t bytes) {
+  const Step step;
+  if (step.is_over()) return false;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return true;
@@ -600,6 +619,8 @@ bool follow_locals(const void* address, std::size_t bytes) {
 }
 
 void follow_frame(std::uint64_t mark) {
+  const Step step;
+  if (step.is_over()) return;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr || self->depth == 0 || self->lost_depth != 0) return;
@@ -609,6 +630,8 @@ void follow_frame(std::uint64_t mark) {
 }
 
 void follow_resume(std::uint64_t mark) {
+  const Step step;
+  if (step.is_over()) return;
   settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return;

@@ -65,6 +65,7 @@ void make_holders() {
   hold_slots_used = 0;
   hold_nothing = 0;
   last_settler.store(0, std::memory_order_relaxed);
+  all_settled.store(false, std::memory_order_relaxed);
   holds = make_hold_cells();
 }
 
@@ -114,13 +115,7 @@ namespace {
 /// False when nobody may go through words any more. Then leave().
 [[nodiscard]] bool enter(Holder*& self) {
   self = tls.holder;
-  if (self == nullptr || tls.busy != 0) return false;
-  ++tls.busy;
-  if (is_over()) {
-    --tls.busy;
-    return false;
-  }
-  return true;
+  return self != nullptr && tls.busy == 0 && become_busy();
 }
 
 /// Requires enter(). Whether there were any; then Holder::now is now.
@@ -253,7 +248,7 @@ void finish_all() {
 }
 
 __attribute__((destructor)) void at_exit() {
-  if (holding()) finish_holding_for_all();
+  if (holding()) settle_for_all();
 }
 
 }  // namespace
@@ -275,13 +270,20 @@ void finish_holding() {
 void finish_holding_for_all() {
   if (!holding() || tls.busy != 0) return;
   std::uint32_t none = 0;
-  if (!last_settler.compare_exchange_strong(none, tls.tid)) return;
+  if (!last_settler.compare_exchange_strong(none, tls.tid)) {
+    (void)wait_for_settler();
+    return;
+  }
   const auto count = static_cast<std::uint32_t>(hold_slots_used);
   std::uint32_t others = 0;
   for (std::uint32_t i = 0; i < count; ++i) others += holder_of(i) != nullptr ? 1 : 0;
   if (others > 1) {
     // Time for stores to be seen: who has not seen ours by then is seen to be busy.
     pause_briefly();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Holder* const other = holder_of(i);
+      if (other != nullptr && other != tls.holder) (void)wait_until_idle(*other->its_thread);
+    }
     for (std::uint32_t i = 0; i < count; ++i) {
       Holder* const other = holder_of(i);
       if (other == nullptr || other == tls.holder) continue;

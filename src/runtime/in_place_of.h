@@ -14,15 +14,25 @@ inline void pause_briefly() {
   sys::call(SYS_nanosleep, sys::address_of(&pause), 0);
 }
 
-/// Calls work() in place of another thread, which does not write while this one is the last
-/// settler. Not when that one stays in the middle of something: it may be stopped there, for good.
-template <class Work>
-void in_place_of(Thread& its, const ThreadWindow& its_window, const Work& work) {
+/// Whether another thread, which does not begin anything while this one is the last settler, has
+/// ended what it was in the middle of. Not when it stays there: it may be stopped, for good.
+[[nodiscard]] inline bool wait_until_idle(const Thread& its) {
   constexpr int kTries = 100;
-  for (int i = 0; __atomic_load_n(&its.busy, __ATOMIC_ACQUIRE) != 0; ++i) {
-    if (i == kTries) return;
+  const auto is_at_it = [&its] {
+    return __atomic_load_n(&its.busy, __ATOMIC_ACQUIRE) != 0 ||
+           __atomic_load_n(&its.steps, __ATOMIC_ACQUIRE) != 0;
+  };
+  for (int i = 0; is_at_it(); ++i) {
+    if (i == kTries) return false;
     pause_briefly();
   }
+  return true;
+}
+
+/// Calls work() in place of another thread.
+template <class Work>
+void in_place_of(Thread& its, const ThreadWindow& its_window, const Work& work) {
+  if (!wait_until_idle(its)) return;
   const Thread own = tls;
   const ThreadWindow window = __syndrome_thread;
   tls = its;

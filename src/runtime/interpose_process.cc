@@ -238,7 +238,7 @@ int with_arguments(const char* first, va_list& list, Use use) {
 /// Around a call that does not return, if it works.
 template <typename Leave>
 int leaving(Leave leave) {
-  settle_for_all();
+  settle_before_exec();
   const int result = leave();
   go_on_settling();
   return result;

@@ -9,6 +9,7 @@
 #include "runtime/follow.h"
 #include "runtime/follow_quiet.h"
 #include "runtime/hold.h"
+#include "runtime/in_place_of.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -88,6 +89,18 @@ void append_range(const void* address, std::size_t length, bool write, std::uint
 }  // namespace
 
 std::atomic<std::uint32_t> last_settler{0};
+std::atomic<bool> all_settled{false};
+
+bool wait_for_settler() {
+  // The settler waits for who is busy.
+  if (tls.busy != 0) return false;
+  constexpr int kTries = 10'000;  // a second: it may have been killed
+  for (int i = 0; is_over(); ++i) {
+    if (i == kTries || all_settled.load(std::memory_order_acquire)) return false;
+    pause_briefly();
+  }
+  return true;
+}
 
 extern "C" {
 constinit thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0,
@@ -150,6 +163,8 @@ bool recording() {
 }
 
 void sync(wire::Sync kind, std::uintptr_t object) {
+  const Step step;
+  if (step.is_over()) return;
   if (tls.deferring != 0 && defer(kind, object)) return;
   release_exact();
   if (following() && sync_quietly(kind, object, __syndrome_thread.call)) return;
@@ -168,6 +183,8 @@ void sync(wire::Sync kind, std::uintptr_t object) {
 }
 
 void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
+  const Step step;
+  if (step.is_over()) return;
   release_exact();
   if (following() && renew_quietly(kind, object, operand)) return;
   if (following()) settle();
@@ -413,6 +430,7 @@ void leave_handlers() {
   tls.busy = 1;
   go_on_behind_handlers();
   tls.busy = 0;
+  tls.steps = 0;
 }
 
 void fork_prepare() {
@@ -426,6 +444,7 @@ void fork_child() {
   turn_off();
   tls.state = ThreadState::kNew;
   tls.busy = 0;
+  tls.steps = 0;
   tls.held = 0;
   tls.held_exact = 0;
   tls.handlers_held = 0;

@@ -79,10 +79,13 @@ void fork_prepare();
 void fork_parent();
 void fork_child();
 
-/// For the end of the process (exit, exec, a signal that kills): all threads' words are where the
-/// checker finds them. What they do from here on is lost, until go_on_settling(). Only a process
-/// that follows its own accesses (follow.h) has something to do here.
+/// For the end of the process (exit, a signal that kills): all threads' words are where the checker
+/// finds them. What they do from here on is lost. Only a process that follows its own accesses
+/// (follow.h) or holds calls back (hold.h) has something to do here.
 void settle_for_all();
+/// The same before an exec, which may fail: other threads wait when they come to synchronize, until
+/// go_on_settling().
+void settle_before_exec();
 void go_on_settling();
 /// Signals that would kill the process let it do so first (interpose_signal.cc).
 void settle_before_death();

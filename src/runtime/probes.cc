@@ -58,6 +58,8 @@ std::uint32_t label_number(const char* label) {
 PROBE void __syndrome_atomic_begin(const void* address) {
   tls.held = 0;
   if (!recording()) return;
+  const Step step;
+  if (step.is_over()) return;
   release_exact();
   noise();
   // What the thread did before must be seen before the atomic is.
@@ -72,6 +74,14 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
   if (held == 0) return;
   const auto kind = static_cast<wire::Sync>(what & 0xff);
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
+  if (is_over()) {
+    // Others wait for it.
+    if (held != ~0u) unlock_shard(shard);
+    tls.held = 0;
+    if (!wait_for_settler()) return;
+  }
+  const Step step;
+  if (step.is_over()) return;
   // A loop that waits for a change reads the same again and again: once is enough when nothing has
   // happened in this thread or to this shard since.
   const bool same = kind == wire::Sync::kAtomicLoad && nothing_since_load() &&

@@ -29,6 +29,8 @@ struct Thread {
   /// > 0 while a record of several words is being appended; a signal handler that comes in between
   /// is not recorded.
   std::uint32_t busy;
+  /// Counts what it is doing that a settler (last_settler) must find done, or not begun.
+  std::uint32_t steps;
   RingHeader* ring;
   wire::Word* words;    // of the ring
   std::uint64_t line;   // words before the line that is being filled
@@ -129,10 +131,54 @@ void release_ring();
 /// The thread that settles for all others, because the process ends (follow.h): nobody else writes.
 /// Its tid; 0: none does.
 extern std::atomic<std::uint32_t> last_settler;
+/// Whether it is done: nobody reads what others write any more.
+extern std::atomic<bool> all_settled;
 [[nodiscard]] inline bool is_over() {
   const std::uint32_t settler = last_settler.load(std::memory_order_relaxed);
-  return settler != 0 && settler != tls.tid;
+  return settler != 0 && settler != tls.tid && tls.steps == 0;
 }
+/// For a thread that finds that it is over. What it does from here on is not recorded, and must not
+/// be taken for something that it did before: it waits until the last settler has read that.
+/// Whether it may write after all, because the process goes on.
+[[nodiscard]] bool wait_for_settler();
+/// Counts the thread as busy, unless it is over.
+[[nodiscard]] inline bool become_busy() {
+  for (;;) {
+    ++tls.busy;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (!is_over()) [[likely]]
+      return true;
+    --tls.busy;
+    if (!wait_for_settler()) return false;
+  }
+}
+/// A step of a thread that follows its accesses: synchronization, or what its line does not have.
+/// The settler waits for its end; it is not begun when it is over.
+class Step {
+ public:
+  Step() {
+    for (;;) {
+      if (++tls.steps != 1) return;  // a part of another one
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      const std::uint32_t settler = last_settler.load(std::memory_order_relaxed);
+      if (settler == 0 || settler == tls.tid) [[likely]]
+        return;
+      --tls.steps;
+      if (wait_for_settler()) continue;
+      over_ = true;
+      return;
+    }
+  }
+  ~Step() {
+    if (!over_) --tls.steps;
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  [[nodiscard]] bool is_over() const { return over_; }
+
+ private:
+  bool over_ = false;
+};
 
 /// Room for `count` words that stand in one line, with another one behind them; null when recording
 /// has ended. They are written there in order, and then appended() is called.
