@@ -151,6 +151,8 @@ bool fits(const llvm::Function& caller, const llvm::Function& callee) {
 void inline_into(llvm::Function& caller, const llvm::SmallPtrSetImpl<llvm::Function*>& accessors) {
   // What an internal function calls may be recorded: it itself is not.
   if (is_internal(caller)) return;
+  // Nor is a function without probes, and an atomic in it would order nothing.
+  const bool silent = caller.hasFnAttribute(llvm::Attribute::DisableSanitizerInstrumentation);
   llvm::SmallVector<llvm::CallBase*, 16> calls;
   for (llvm::BasicBlock& block : caller) {
     for (llvm::Instruction& instruction : block) {
@@ -160,6 +162,7 @@ void inline_into(llvm::Function& caller, const llvm::SmallPtrSetImpl<llvm::Funct
       // A call without a place would leave the callee's instructions without one.
       if (callee == nullptr || !accessors.contains(callee) || !fits(caller, *callee)) continue;
       if (caller.getSubprogram() != nullptr && !call->getDebugLoc()) continue;
+      if (silent && !(may_be_accessor(*callee) && is_accessor(*callee))) continue;
       calls.push_back(call);
     }
   }

@@ -492,17 +492,20 @@ Names::Place Names::owner_of(const llvm::Value* pointer) {
 
 VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
   const Place place = place_of(pointer, 0);
+  std::optional<VariableName> found;
   if (place.type != nullptr) {
-    auto found = FieldSearch(bytes).in(place.type, place.offset, place.variable);
-    if (found && found->offset && in_std(place.type)) {
-      const Place owner = owner_of(pointer);
-      const auto member = owner.type == nullptr
-                              ? std::nullopt
-                              : FieldSearch(bytes).in(owner.type, owner.offset, owner.variable);
-      const std::size_t last = found->text.rfind("::");
-      if (member && member->offset && last != std::string::npos) {
+    found = FieldSearch(bytes).in(place.type, place.offset, place.variable);
+    // A base class of the library may go on with what its derived class has: no field of its own.
+    const bool inside = in_std(place.type) && (found ? found->offset.has_value() : true);
+    const Place owner = inside ? owner_of(pointer) : Place();
+    const auto member = owner.type == nullptr
+                            ? std::nullopt
+                            : FieldSearch(bytes).in(owner.type, owner.offset, owner.variable);
+    if (member && member->offset) {
+      const std::string field = (found ? *found : of_type(pointer)).text;
+      if (const std::size_t last = field.rfind("::"); last != std::string::npos) {
         // As the reader of recordings calls it (trace/capture_names.cc).
-        return {.text = member->text + "." + found->text.substr(last + 2) + "+" +
+        return {.text = member->text + "." + field.substr(last + 2) + "+" +
                         std::to_string(*member->offset),
                 .offset = member->offset,
                 .ambiguous = member->ambiguous};
@@ -511,7 +514,11 @@ VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
     if (found) return *found;
   }
   if (!place.variable.empty()) return {.text = place.variable, .offset = {}, .ambiguous = false};
-  // Without debug information: the global that it lies in, or the type that the compiler used.
+  return of_type(pointer);
+}
+
+/// Without debug information: the global that it lies in, or the type that the compiler used.
+VariableName Names::of_type(const llvm::Value* pointer) {
   llvm::APInt offset(64, 0);
   const llvm::Value* base =
       pointer->stripAndAccumulateConstantOffsets(layout_, offset, /*AllowNonInbounds=*/true);
@@ -550,8 +557,14 @@ VariableName Names::of_object(const llvm::Value* pointer, bool innermost) {
     return {.text = of_global(*global), .offset = {}, .ambiguous = false};
   }
   const bool variable = llvm::isa<llvm::AllocaInst>(pointer);
-  if (!variable && !innermost) return {};
   const Place place = place_of(pointer, 0);
+  if (!variable && !innermost) {
+    // The `this` that an inlined function of a container hands on.
+    if (!in_std(place.type)) return {};
+    const Place owner = owner_of(pointer);
+    if (owner.type == nullptr) return {};
+    return FieldSearch(1).in(owner.type, owner.offset, owner.variable).value_or(VariableName{});
+  }
   // What a guard locks comes next, or has had its name before; what the library keeps for itself
   // has a name that programs may not use.
   if (is_guard(place.type) || place.variable.starts_with("__")) return {};

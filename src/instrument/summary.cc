@@ -29,7 +29,9 @@ LockOp lock_op_of(llvm::StringRef name) {
   }
   for (const char* type :
        {"_ZNSt5mutex", "_ZNSt15recursive_mutex", "_ZNSt11timed_mutex",
-        "_ZNSt21recursive_timed_mutex", "_ZNSt12shared_mutex", "_ZNSt18shared_timed_mutex"}) {
+        "_ZNSt21recursive_timed_mutex", "_ZNSt12shared_mutex", "_ZNSt18shared_timed_mutex",
+        // What stays of the last two when they have been inlined: it tries again.
+        "_ZNSt22__shared_mutex_pthread"}) {
     llvm::StringRef rest = name;
     if (!rest.consume_front(type)) continue;
     if (rest.contains("unlock")) return LockOp::kRelease;

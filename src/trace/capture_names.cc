@@ -32,7 +32,7 @@ bool is_of_program(std::string_view name) {
 
 /// How the name of a function of a container is mangled, and what its fields are called.
 using Family = std::pair<std::string_view, std::string_view>;
-constexpr std::array<Family, 15> kContainers = {{
+constexpr std::array<Family, 26> kContainers = {{
     {"6vector", "_Vector_"},
     {"14priority_queue", "_Vector_"},
     {"12basic_string", "basic_string"},
@@ -48,6 +48,18 @@ constexpr std::array<Family, 15> kContainers = {{
     {"4list", "_List_"},
     {"8optional", "_Optional"},
     {"12forward_list", "_Fwd_list"},
+    // What they are made of, where they themselves have been inlined.
+    {"12_Vector_base", "_Vector_"},
+    {"8_Rb_tree", "_Rb_tree"},
+    {"11_Deque_base", "_Deque"},
+    {"10_Hashtable", "_Hash"},
+    {"10_List_base", "_List_"},
+    {"9_Map_base", "_Hash"},
+    {"12_Insert_base", "_Hash"},
+    {"14_Optional_base", "_Optional"},
+    {"17_Optional_payload", "_Optional"},
+    {"22_Optional_payload_base", "_Optional"},
+    {"14_Fwd_list_base", "_Fwd_list"},
 }};
 
 bool is_of_node(std::string_view field) {

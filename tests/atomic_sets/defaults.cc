@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -75,6 +76,23 @@ class Shop {
   int count_ = 0;
 };
 
+// Also where the first to access it is a function of the library that the program does not call:
+// violated.
+class Line {
+ public:
+  void add(int who) {
+    waiting_.push_front(who);
+    twins::interrupted();
+    ++count_;
+  }
+  bool consistent() const { return static_cast<int>(waiting_.size()) == count_; }
+
+ private:
+  std::deque<int> waiting_;
+  int count_ = 0;
+};
+Line line;
+
 // What code without probes calls back is a unit by itself; called directly, it is part of who calls
 // it: `called` is violated, `called-back` is not.
 SYNDROME_NO_PROBES void library(void (*handler)(void*), void* argument) {
@@ -139,6 +157,7 @@ int main(int argc, char** argv) {
   if (which == "other-fields") interleave([&] { order.raise(); }, [&] { order.look(); });
   Shop shop;
   if (which == "container") interleave([&] { shop.add(1); }, [&] { shop.consistent(); });
+  if (which == "deque") interleave([&] { line.add(1); }, [&] { line.consistent(); });
   Loop loop;
   for (const bool back : {false, true}) {
     if (which == (back ? "called-back" : "called")) {

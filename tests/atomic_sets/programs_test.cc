@@ -150,6 +150,7 @@ TEST(AtomicSetsDefaults, MeanInAProgramWhatThePageSays) {
       {"fields", "Order::price Order::tax", "sum of "},
       {"other-fields", ""},
       {"container", "Shop::items_ Shop::count_", "Shop at "},
+      {"deque", "Line::waiting_ Line::count_", "Line at "},
       {"called", "Loop::handled_", "Loop at "},
       {"called-back", ""},
       {"unlocked", "Mailbox::letters_", "Mailbox at "},

@@ -12,6 +12,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
@@ -130,6 +131,27 @@ void f(Account* a, Account* b) {
       EXPECT_FALSE(call.ends_with(guard)) << call;
     }
   }
+}
+
+// From -O1 on the program calls what is inside of the container's function itself.
+TEST(Names, AContainerIsNamedWhereItsFunctionsAreInlined) {
+  const Compiled code(R"(#include <deque>
+#include <optional>
+#include <string>
+struct Line {
+  long count;
+  std::deque<int> waiting;
+  std::optional<std::string> last;
+  Line();
+  bool known() const;
+};
+Line::Line() {}
+bool Line::known() const { return last.has_value(); }
+)",
+                      "-g -O1");
+  EXPECT_THAT(code.function("_ZN4LineC2Ev").calls(), Contains(EndsWith(" Line::waiting+8")));
+  EXPECT_THAT(code.function("_ZNK4Line5knownEv").accesses(),
+              ElementsAre(HasSubstr(" Line::last._Optional_payload_base+32+120+120 (1)")));
 }
 
 TEST(Names, ALockThatBeginsAnObjectIsNamedAfterInlining) {

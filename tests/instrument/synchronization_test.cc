@@ -119,6 +119,23 @@ TEST(Synchronization, ABarriersCompletionIsBetweenArrivalsAndDepartures) {
   EXPECT_GT(calls, 0U);
 }
 
+// A plan (docs/enforce.md) goes by the locks that the program takes, whatever has been inlined.
+TEST(Synchronization, TheSummaryHasTheLocksOfGuards) {
+  for (const char* guard : {"lock_guard<std::mutex>", "unique_lock<std::shared_mutex>",
+                            "shared_lock<std::shared_mutex>", "scoped_lock<std::mutex>"}) {
+    for (const char* level : {"-O0", "-O1"}) {
+      const std::string type(guard);
+      const std::string mutex = type.substr(type.find('<') + 1, type.size() - type.find('<') - 2);
+      const std::string llvm =
+          llvm_code("#include <mutex>\n#include <shared_mutex>\n" + mutex +
+                        " m; int n;\nint f() { std::" + type + " guard(m); return n; }\n",
+                    "-g " + std::string(level));
+      EXPECT_THAT(llvm, HasSubstr("\\0AC\\09L\\09")) << guard << level;
+      EXPECT_THAT(llvm, HasSubstr("\\0AC\\09U\\09")) << guard << level;
+    }
+  }
+}
+
 TEST(Synchronization, FastModeSeesThemToo) {
   const std::string llvm = llvm_code(kLibrary, "-O2 --syndrome-mode=fast");
   for (const char* name : {"post", "wait", "barrier_arrive", "barrier_leave"}) {
