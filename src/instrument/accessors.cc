@@ -23,6 +23,8 @@ namespace {
 /// more to do with what the optimizer takes away.
 constexpr unsigned kMostInstructions = 64;
 constexpr unsigned kMostOfLibrary = 256;
+/// And a caller that has grown to this gets no more: clang's time grows faster than its functions.
+constexpr unsigned kMostInCaller = 1u << 14;
 
 bool is_local(const llvm::Value* pointer) {
   return llvm::isa<llvm::AllocaInst>(pointer->stripInBoundsConstantOffsets());
@@ -166,7 +168,10 @@ void inline_into(llvm::Function& caller, const llvm::SmallPtrSetImpl<llvm::Funct
       calls.push_back(call);
     }
   }
+  unsigned size = caller.getInstructionCount();
   for (llvm::CallBase* call : calls) {
+    if (size > kMostInCaller) return;
+    size += call->getCalledFunction()->getInstructionCount();
     llvm::InlineFunctionInfo information;
     (void)llvm::InlineFunction(*call, information);
   }

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 
+#include "event/library.h"
+
 namespace syndrome::instrument {
 namespace {
 
@@ -491,12 +493,25 @@ Names::Place Names::owner_of(const llvm::Value* pointer) {
 }
 
 VariableName Names::of(const llvm::Value* pointer, std::uint64_t bytes) {
+  VariableName found = directly_of(pointer, bytes);
+  // What an inlined function was given a reference to may be a field: an iterator is made of one.
+  const llvm::Value* argument = pointer;
+  for (unsigned depth = 0; found.text.empty() && depth < kMostDepth; ++depth) {
+    argument = argument_of(argument);
+    if (argument == nullptr) break;
+    if (VariableName field = directly_of(argument, bytes); field.offset) found = std::move(field);
+  }
+  return found;
+}
+
+VariableName Names::directly_of(const llvm::Value* pointer, std::uint64_t bytes) {
   const Place place = place_of(pointer, 0);
   std::optional<VariableName> found;
   if (place.type != nullptr) {
     found = FieldSearch(bytes).in(place.type, place.offset, place.variable);
     // A base class of the library may go on with what its derived class has: no field of its own.
-    const bool inside = in_std(place.type) && (found ? found->offset.has_value() : true);
+    const bool inside =
+        in_std(place.type) && (!found || (found->offset.has_value() && !keeps_itself(found->text)));
     const Place owner = inside ? owner_of(pointer) : Place();
     const auto member = owner.type == nullptr
                             ? std::nullopt

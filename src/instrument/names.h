@@ -51,6 +51,7 @@ class Names {
 
   Place place_of(const llvm::Value* pointer, unsigned depth);
   Place owner_of(const llvm::Value* pointer);
+  [[nodiscard]] VariableName directly_of(const llvm::Value* pointer, std::uint64_t bytes);
   VariableName of_type(const llvm::Value* pointer);
   const llvm::DIType* pointee_of(const llvm::Value* loaded, unsigned depth);
   Place variable_of(const llvm::Value* storage);

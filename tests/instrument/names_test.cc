@@ -62,6 +62,29 @@ void f(Packet* p) { p->real = 1; p->b = 2; }
                           "write 2:39 Packet::a+4? (1)"));
 }
 
+TEST(Names, WhatKeepsItselfConsistentIsNoPartOfItsOwner) {
+  const Compiled code(R"(#include <future>
+#include <thread>
+#include <vector>
+struct Pool {
+  std::vector<int> items;
+  std::promise<int> done;
+  std::thread worker;
+};
+bool f(Pool* pool) { return pool->worker.joinable() && !pool->items.empty(); }
+void g(Pool* pool) { pool->done = std::promise<int>(); }
+)",
+                      "-g -O1 -std=c++20");
+  EXPECT_THAT(code.function("_Z1fP4Pool").accesses(),
+              testing::Contains(HasSubstr("Pool::items._M_")));
+  for (const char* name : {"_Z1fP4Pool", "_Z1gP4Pool"}) {
+    EXPECT_THAT(code.function(name).accesses(), testing::Not(testing::IsEmpty()));
+    EXPECT_THAT(code.function(name).accesses(),
+                testing::Each(testing::Not(
+                    testing::AnyOf(HasSubstr("Pool::worker."), HasSubstr("Pool::done.")))));
+  }
+}
+
 TEST(Names, GlobalsAndStatics) {
   const Compiled code(R"(namespace ns { int inside; namespace { int hidden; } }
 struct Config { int limit; } config, many[3];

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "event/labels.h"
+#include "event/library.h"
 #include "spec/pattern.h"
 
 namespace syndrome::check::atomic_sets {
@@ -48,20 +49,6 @@ std::size_t find_outside(std::string_view text, char wanted) {
 
 bool of_library(std::string_view name) {
   return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
-}
-
-/// Whether this is of an object of the library that many threads may use at once, and that keeps
-/// itself consistent: with atomics, or with a lock that it makes of some.
-bool keeps_itself(std::string_view name) {
-  if (!name.starts_with("std::")) return false;
-  // What its parts are made of, too: std::unique_ptr<std::__future_base::_Result_base>.
-  if (name.find("std::__future_base::") != std::string_view::npos) return true;
-  constexpr auto kTypes = std::to_array<std::string_view>(
-      {"stop_token::", "stop_source::", "_Stop_", "thread::", "jthread::", "once_flag::",
-       "_Sp_counted", "__tree_barrier", "latch::", "__atomic_", "condition_variable"});
-  name.remove_prefix(5);
-  if (name.starts_with("_V2::")) name.remove_prefix(5);
-  return std::ranges::any_of(kTypes, [&](std::string_view type) { return name.starts_with(type); });
 }
 
 /// What people call a container of libstdc++ whose field has this name.
