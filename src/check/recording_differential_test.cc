@@ -21,5 +21,14 @@ TEST(AtomicSetsRecording, WhatIsLeftOutChangesNoFinding) {
   EXPECT_LT(tally.held, tally.events * 95 / 100);
 }
 
+// The first accesses that name what a call left out has accessed, on both sides of a wait that was
+// left out as well, were in one unit.
+TEST(AtomicSetsRecording, NamesAreNotJoinedAcrossAWait) {
+  for (const std::uint64_t seed : {11175, 420545}) {
+    const auto disagreement = first_recording_disagreement(seed, 1);
+    EXPECT_FALSE(disagreement.has_value()) << *disagreement;
+  }
+}
+
 }  // namespace
 }  // namespace syndrome::check::atomic_sets

@@ -347,6 +347,19 @@ class Sweep {
       for (std::size_t i = 0; i < parts.size(); ++i) {
         if (calls_[stream.first_call + i].marked) stream.marked_calls[parts[i]] = true;
       }
+      if (any_marked_) mark_named(stream);
+    }
+  }
+
+  /// Calls of several parts that names are kept of: without what they waited for, those would be in
+  /// one unit.
+  static void mark_named(Stream& stream) {
+    const std::vector<std::uint32_t>& parts = stream.thread->parts;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (parts[i] != parts[i - 1]) continue;
+      const SweepCall& call = stream.thread->calls[parts[i]];
+      const auto name = std::ranges::lower_bound(stream.names, call.begin);
+      if (name != stream.names.end() && *name < call.end) stream.marked_calls[parts[i]] = true;
     }
   }
 
