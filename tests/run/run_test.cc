@@ -264,6 +264,56 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
   }
 }
 
+// What a unit of work does where it catches an exception is part of it, also when the function that
+// throws has let go of the lock.
+TEST_F(Run, FindsWhatIsBehindAnException) {
+  shell_.write("thrown.cc", R"(
+#include <pthread.h>
+#include <unistd.h>
+#include <mutex>
+static int go[2], back[2];
+static char byte;
+struct Account {
+  void check() {
+    const std::lock_guard guard(mutex);
+    if (balance >= 0) throw 1;
+  }
+  void take() {
+    try {
+      check();
+    } catch (int) {
+      if (write(go[1], "g", 1) != 1 || read(back[0], &byte, 1) != 1) return;
+      const std::lock_guard guard(mutex);
+      balance = 7;
+    }
+  }
+  void set() {
+    const std::lock_guard guard(mutex);
+    balance = 5;
+  }
+  std::mutex mutex;
+  int balance = 0;
+} account;
+static void* body(void* unused) {
+  account.take();
+  return unused;
+}
+int main() {
+  if (pipe(go) != 0 || pipe(back) != 0) return 2;
+  pthread_t thread;
+  pthread_create(&thread, nullptr, body, nullptr);
+  char mine;
+  if (read(go[0], &mine, 1) != 1) return 2;
+  account.set();
+  if (write(back[1], "b", 1) != 1) return 2;
+  pthread_join(thread, nullptr);
+}
+)");
+  EXPECT_EQ(run("syndrome c++ -g -O1 -pthread thrown.cc -o thrown").code, 0);
+  EXPECT_THAT(run("syndrome run --check atomic-sets -- ./thrown").err,
+              HasSubstr("Atomic-sets violated in ./thrown: Account::balance"));
+}
+
 /// What is checked when nobody says what (contract): races and atomic sets always; blocks where
 /// there are some.
 TEST_F(Run, SaysNothingFalseOfThreadsThatWorkWhenTheProcessEnds) {
