@@ -459,15 +459,23 @@ void settle_others() {
 
 }  // namespace
 
-void settle_before_exec() {
-  if (holding()) return finish_holding_for_all();
+namespace {
+
+void settle_before(bool may_go_on) {
+  if (holding()) return finish_holding_for_all(may_go_on);
   if (!following()) return;
   if (tls.busy == 0) settle_others();
   send_last_drafts();
 }
 
+}  // namespace
+
+void settle_before_exec() {
+  settle_before(true);
+}
+
 void settle_for_all() {
-  settle_before_exec();
+  settle_before(false);
   if (last_settler.load(std::memory_order_relaxed) == tls.tid) {
     all_settled.store(true, std::memory_order_release);
   }

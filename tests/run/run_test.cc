@@ -240,6 +240,7 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
                "  if (strcmp(how, \"exec\") == 0) execlp(\"true\", \"true\", (char*)0);\n"
                "  if (strcmp(how, \"term\") == 0) raise(SIGTERM);\n"
                "  if (strcmp(how, \"thread\") == 0) pthread_exit(0);\n"
+               "  if (strncmp(how, \"fails\", 5) == 0) return;\n"
                "  if (write(go[1], \"g\", 1) == 1) pause();\n"
                "}\n"
                "static void* body(void* unused) { add(); return unused; }\n"
@@ -251,7 +252,9 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
                "  pthread_create(&thread, 0, body, 0);\n"
                "  char mine;\n"
                "  if (read(go[0], &mine, 1) != 1) return 2;\n"
+               "  if (strcmp(how, \"fails early\") == 0) execlp(\"./none\", \"none\", (char*)0);\n"
                "  set();\n"
+               "  if (strcmp(how, \"fails\") == 0) execlp(\"./none\", \"none\", (char*)0);\n"
                "  if (write(back[1], \"b\", 1) != 1) return 2;\n"
                "  if (strcmp(how, \"main\") == 0 && read(go[0], &mine, 1) == 1) return 0;\n"
                "  pthread_join(thread, 0);\n"
@@ -260,6 +263,12 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
   for (const std::string how : {"abort", "_exit", "exit", "exec", "term", "thread", "main"}) {
     EXPECT_THAT(run("syndrome run --check atomic-sets -- ./ends " + how).err,
                 HasSubstr("Atomic-sets violated in ./ends " + how))
+        << how;
+  }
+  // Where exec fails, they go on.
+  for (const std::string how : {"fails", "fails early"}) {
+    EXPECT_THAT(run("syndrome run --check atomic-sets -- ./ends '" + how + "'").err,
+                HasSubstr("Atomic-sets violated in ./ends"))
         << how;
   }
 }
