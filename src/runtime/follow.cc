@@ -440,7 +440,7 @@ __attribute__((constructor(101))) void settle_at_quick_exit() {
 namespace {
 
 void settle_others() {
-  settle();
+  if (is_on_line()) settle();
   std::uint32_t none = 0;
   if (!last_settler.compare_exchange_strong(none, tls.tid)) {
     (void)wait_for_settler();
@@ -469,8 +469,12 @@ void settle_others() {
 namespace {
 
 void settle_before(bool may_go_on) {
+  // In a handler that came while the thread is being given what it follows with.
+  if (tls.state != ThreadState::kOn) return;
   if (holding()) return finish_holding_for_all(may_go_on);
   if (!following()) return;
+  // In a handler that came while a record is being written, which goes on if exec fails.
+  if (tls.busy != 0 && may_go_on) return;
   if (tls.busy == 0) settle_others();
   send_last_drafts();
 }
