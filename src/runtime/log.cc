@@ -256,6 +256,8 @@ void start_thread(std::uint32_t number, bool has_number) {
     tls.state = ThreadState::kOff;
     return;
   }
+  // A handler that came while it waits for a settler would be its first event.
+  const NoHandlers none;
   tls.state = ThreadState::kOn;
   sync(wire::Sync::kThreadStart, tls.number);
 }

@@ -332,8 +332,11 @@ TEST_F(Run, SaysNothingFalseOfThreadsThatWorkWhenTheProcessEnds) {
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "syndrome/syndrome.h"
+static _Thread_local volatile int ticks;
+static void tick(int number) { ticks += number; }
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long given, taken;
 SYNDROME_ATOMIC static void step(void) {
@@ -360,6 +363,12 @@ int main(int argc, char** argv) {
     kill(getpid(), SIGUSR1);
     usleep(300);
   }
+  if (strcmp(how, "timer") == 0) {
+    signal(SIGALRM, tick);
+    const struct itimerval often = {{0, 150}, {0, 150}};
+    setitimer(ITIMER_REAL, &often, 0);
+    for (int i = 0; i < 100; ++i) fail(1);
+  }
   if (strcmp(how, "quick") == 0) quick_exit(0);
   exit(0);
 }
@@ -367,7 +376,7 @@ int main(int argc, char** argv) {
   const Outcome built = shell.run("syndrome cc -g -O2 -pthread busy.c -o busy");
   ASSERT_EQ(built.code, 0) << built.err;
   for (const std::string check : {"races", "atomicity", "races,atomicity", "atomic-sets"}) {
-    for (const std::string how : {"ends", "quick", "fails"}) {
+    for (const std::string how : {"ends", "quick", "fails", "timer"}) {
       constexpr int kRuns = 3;  // it was one of three that went wrong, or of ten
       for (int i = 0; i < kRuns; ++i) {
         const Outcome outcome = shell.run("syndrome run --check " + check + " -- ./busy " + how);
