@@ -358,7 +358,8 @@ void Planner::plan_locals(llvm::Function& function, Plan& plan) {
 }
 
 void Planner::plan_last(llvm::Function& function, Plan& plan) {
-  if (plan.calls.empty() || !plan.framed) return;
+  // Where longjmp comes to, a handler may do so at any time.
+  if (plan.calls.empty() || !plan.framed || !plan.setjmps.empty()) return;
   llvm::SmallPtrSet<const llvm::Instruction*, 32> told;
   for (const PlannedLocal& local : plan.locals) told.insert(local.begin);
   for (const PlannedAccess& access : plan.accesses) told.insert(access.instruction);
@@ -366,10 +367,10 @@ void Planner::plan_last(llvm::Function& function, Plan& plan) {
   for (const PlannedAtomic& atomic : plan.atomics) told.insert(atomic.instruction);
   for (const llvm::FenceInst* fence : plan.fences) told.insert(fence);
   for (const llvm::CallBase* call : plan.calls) told.insert(call);
-  for (const llvm::CallBase* call : plan.setjmps) told.insert(call);
   const auto is_told = [&told](const llvm::Instruction& instruction) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    return told.contains(&instruction) ||
+    // Who catches the exception goes on elsewhere than behind the call.
+    return told.contains(&instruction) || llvm::isa<llvm::ResumeInst>(instruction) ||
            (call != nullptr && has_prefix(call->getCalledFunction(), abi::kPrefix));
   };
   // Blocks from whose beginning something is told on the way to a return.

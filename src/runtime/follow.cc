@@ -1,5 +1,6 @@
 #include "runtime/follow.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "runtime/filter.h"
@@ -428,12 +429,18 @@ __attribute__((destructor)) void at_exit() {
   if (following()) settle_for_all();
 }
 
+// Before the program's own, and so behind them when it ends: they may take locks of threads that
+// are not recorded once all is settled. Also for those that hold (hold.h).
+__attribute__((constructor(101))) void settle_at_quick_exit() {
+  (void)at_quick_exit(settle_for_all);
+}
+
 }  // namespace
 
 namespace {
 
 void settle_others() {
-  settle();
+  if (is_on_line()) settle();
   std::uint32_t none = 0;
   if (!last_settler.compare_exchange_strong(none, tls.tid)) {
     (void)wait_for_settler();
@@ -459,15 +466,28 @@ void settle_others() {
 
 }  // namespace
 
-void settle_before_exec() {
-  if (holding()) return finish_holding_for_all();
+namespace {
+
+void settle_before(bool may_go_on) {
+  // In a handler that came while the thread is being given what it follows with.
+  if (tls.state != ThreadState::kOn) return;
+  const NoHandlers none;
+  if (holding()) return finish_holding_for_all(may_go_on);
   if (!following()) return;
+  // In a handler that came while a record is being written, which goes on if exec fails.
+  if (tls.busy != 0 && may_go_on) return;
   if (tls.busy == 0) settle_others();
   send_last_drafts();
 }
 
+}  // namespace
+
+void settle_before_exec() {
+  settle_before(true);
+}
+
 void settle_for_all() {
-  settle_before_exec();
+  settle_before(false);
   if (last_settler.load(std::memory_order_relaxed) == tls.tid) {
     all_settled.store(true, std::memory_order_release);
   }

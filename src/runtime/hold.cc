@@ -247,6 +247,15 @@ void finish_all() {
   leave();
 }
 
+/// The same, but an open call stays open: what comes of it may still be part of a violation.
+void flow_all() {
+  Holder* self = nullptr;
+  if (!enter(self)) return;
+  (void)settle_words(*self);
+  if (holding()) flow(*self);
+  leave();
+}
+
 __attribute__((destructor)) void at_exit() {
   if (holding()) settle_for_all();
 }
@@ -267,7 +276,7 @@ void finish_holding() {
   }
 }
 
-void finish_holding_for_all() {
+void finish_holding_for_all(bool may_go_on) {
   if (!holding() || tls.busy != 0) return;
   std::uint32_t none = 0;
   if (!last_settler.compare_exchange_strong(none, tls.tid)) {
@@ -287,9 +296,10 @@ void finish_holding_for_all() {
     for (std::uint32_t i = 0; i < count; ++i) {
       Holder* const other = holder_of(i);
       if (other == nullptr || other == tls.holder) continue;
-      in_place_of(*other->its_thread, *other->its_window, finish_all);
+      in_place_of(*other->its_thread, *other->its_window, may_go_on ? flow_all : finish_all);
     }
   }
+  if (may_go_on) return flow_all();
   finish_holding();
 }
 

@@ -38,7 +38,8 @@ bool start_holding(std::uint32_t slot);
 void stop_holding();
 /// All that is held is decided about, because the thread or the process ends.
 void finish_holding();
-void finish_holding_for_all();
+/// `may_go_on`: unless exec fails, and then each goes on with the call that is open.
+void finish_holding_for_all(bool may_go_on);
 
 [[nodiscard]] inline bool holding() {
   return tls.holder != nullptr;

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <signal.h>
 #include <time.h>
 
 #include "runtime/sys.h"
@@ -28,6 +29,26 @@ inline void pause_briefly() {
   }
   return true;
 }
+
+/// No handler of this thread runs meanwhile. In the middle of settling it would write in another
+/// thread's name, or wait for a lock that its own thread holds.
+class NoHandlers {
+ public:
+  NoHandlers() {
+    constexpr std::uint64_t kAll = ~std::uint64_t{0};
+    set(&kAll, &before_);
+  }
+  ~NoHandlers() { set(&before_, nullptr); }
+  NoHandlers(const NoHandlers&) = delete;
+  NoHandlers& operator=(const NoHandlers&) = delete;
+
+ private:
+  static void set(const std::uint64_t* mask, std::uint64_t* before) {
+    sys::call(SYS_rt_sigprocmask, SIG_SETMASK, sys::address_of(mask), sys::address_of(before),
+              sizeof *mask);
+  }
+  std::uint64_t before_ = 0;
+};
 
 /// Calls work() in place of another thread.
 template <class Work>

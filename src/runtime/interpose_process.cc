@@ -36,7 +36,6 @@ SYNDROME_REAL(popen);
 SYNDROME_REAL(unsetenv);
 SYNDROME_REAL_AS(_exit, void(int));
 SYNDROME_REAL_AS(_Exit, void(int) noexcept);
-SYNDROME_REAL_AS(quick_exit, void(int) noexcept);
 SYNDROME_REAL(clone);
 SYNDROME_REAL(syscall);
 SYNDROME_REAL(setuid);
@@ -304,12 +303,6 @@ SYNDROME_INTERPOSE void _exit(int code) {
 SYNDROME_INTERPOSE void _Exit(int code) noexcept {
   settle_for_all();
   real__Exit(code);
-  __builtin_unreachable();
-}
-
-SYNDROME_INTERPOSE void quick_exit(int code) noexcept {
-  settle_for_all();
-  real_quick_exit(code);
   __builtin_unreachable();
 }
 

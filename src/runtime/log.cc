@@ -110,13 +110,24 @@ constinit thread_local Thread tls __attribute__((tls_model("initial-exec"))) = {
 constinit thread_local wire::Word scratch[2 * wire::kLineWords]
     __attribute__((tls_model("initial-exec"), aligned(256)));
 
+namespace {
+
+/// Of a thread that has just become busy, or was: the settler waits for the end of what it is in
+/// the middle of, and that is told as a whole.
+[[nodiscard]] bool is_over_before_this() {
+  return tls.busy == 1 && is_over();
+}
+
+}  // namespace
+
 wire::Word* room(unsigned count) {
   release_exact();
   if (tls.state != ThreadState::kOn) return nullptr;
   if (Draft* const draft = tls.draft; draft != nullptr) {
     ++tls.busy;
-    if (draft->written + count > Draft::kWords && !is_over()) send_drafts();
-    if (tls.state == ThreadState::kOn && !is_over()) return draft->words + draft->written;
+    const bool over = is_over_before_this();
+    if (draft->written + count > Draft::kWords && !over) send_drafts();
+    if (tls.state == ThreadState::kOn && !over) return draft->words + draft->written;
     --tls.busy;
     return nullptr;
   }
@@ -129,7 +140,7 @@ wire::Word* room(unsigned count) {
     if (tls.state != ThreadState::kOn) return nullptr;
   }
   ++tls.busy;
-  if (is_over()) {
+  if (is_over_before_this()) {
     --tls.busy;
     return nullptr;
   }
@@ -245,6 +256,8 @@ void start_thread(std::uint32_t number, bool has_number) {
     tls.state = ThreadState::kOff;
     return;
   }
+  // A handler that came while it waits for a settler would be its first event.
+  const NoHandlers none;
   tls.state = ThreadState::kOn;
   sync(wire::Sync::kThreadStart, tls.number);
 }

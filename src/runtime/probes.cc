@@ -70,7 +70,7 @@ PROBE void __syndrome_atomic_begin(const void* address) {
 }
 
 PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::uint32_t what) {
-  const std::uint32_t held = tls.held;
+  std::uint32_t held = tls.held;
   if (held == 0) return;
   const auto kind = static_cast<wire::Sync>(what & 0xff);
   const std::size_t shard = wire::shard_of(wire::Sync::kAtomicLoad, number_of(address));
@@ -79,6 +79,7 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
     if (held != ~0u) unlock_shard(shard);
     tls.held = 0;
     if (!wait_for_settler()) return;
+    tls.held = held = lock_shard(shard) ? static_cast<std::uint32_t>(shard + 1) : ~0u;
   }
   const Step step;
   if (step.is_over()) return;

@@ -154,6 +154,39 @@ void all(Account& a) {
   EXPECT_THAT(last("_Z3allR7Account"), ElementsAre("51 _ZN7Account5notedEi"));
 }
 
+// Who catches an exception, or comes back by longjmp, goes on elsewhere than behind the call.
+TEST(Functions, WhatIsLastBeforeAnExceptionIsNot) {
+  const Compiled code(R"(#include <csetjmp>
+#include <mutex>
+struct Account {
+  void put(int n) {
+    const std::lock_guard guard(mutex_);
+    if (sum_ > n) throw n;
+    sum_ = n;
+  }
+  void out(int n) {
+    const std::lock_guard guard(mutex_);
+    if (sum_ > n) throw n;
+    throw sum_;
+  }
+  void again(int n) {
+    if (setjmp(back) == 0) put(n);
+  }
+  std::mutex mutex_;
+  std::jmp_buf back;
+  int sum_;
+};
+void all(Account& a) {
+  a.out(1);
+  a.again(1);
+}
+)",
+                      "-g -O1 -std=c++20");
+  EXPECT_THAT(code.function("_ZN7Account3putEi").last, ElementsAre("pthread_mutex_unlock"));
+  EXPECT_THAT(code.function("_ZN7Account3outEi").last, testing::IsEmpty());
+  EXPECT_THAT(code.function("_ZN7Account5againEi").last, testing::IsEmpty());
+}
+
 TEST(Functions, AnnotationsOfOrderArePlacesInTheSource) {
   const Compiled code(R"(#include <syndrome/syndrome.h>
 int g;

@@ -240,6 +240,7 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
                "  if (strcmp(how, \"exec\") == 0) execlp(\"true\", \"true\", (char*)0);\n"
                "  if (strcmp(how, \"term\") == 0) raise(SIGTERM);\n"
                "  if (strcmp(how, \"thread\") == 0) pthread_exit(0);\n"
+               "  if (strncmp(how, \"fails\", 5) == 0) return;\n"
                "  if (write(go[1], \"g\", 1) == 1) pause();\n"
                "}\n"
                "static void* body(void* unused) { add(); return unused; }\n"
@@ -251,7 +252,9 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
                "  pthread_create(&thread, 0, body, 0);\n"
                "  char mine;\n"
                "  if (read(go[0], &mine, 1) != 1) return 2;\n"
+               "  if (strcmp(how, \"fails early\") == 0) execlp(\"./none\", \"none\", (char*)0);\n"
                "  set();\n"
+               "  if (strcmp(how, \"fails\") == 0) execlp(\"./none\", \"none\", (char*)0);\n"
                "  if (write(back[1], \"b\", 1) != 1) return 2;\n"
                "  if (strcmp(how, \"main\") == 0 && read(go[0], &mine, 1) == 1) return 0;\n"
                "  pthread_join(thread, 0);\n"
@@ -262,6 +265,62 @@ TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
                 HasSubstr("Atomic-sets violated in ./ends " + how))
         << how;
   }
+  // Where exec fails, they go on.
+  for (const std::string how : {"fails", "fails early"}) {
+    EXPECT_THAT(run("syndrome run --check atomic-sets -- ./ends '" + how + "'").err,
+                HasSubstr("Atomic-sets violated in ./ends"))
+        << how;
+  }
+}
+
+// What a unit of work does where it catches an exception is part of it, also when the function that
+// throws has let go of the lock.
+TEST_F(Run, FindsWhatIsBehindAnException) {
+  shell_.write("thrown.cc", R"(
+#include <pthread.h>
+#include <unistd.h>
+#include <mutex>
+static int go[2], back[2];
+static char byte;
+struct Account {
+  void check() {
+    const std::lock_guard guard(mutex);
+    if (balance >= 0) throw 1;
+  }
+  void take() {
+    try {
+      check();
+    } catch (int) {
+      if (write(go[1], "g", 1) != 1 || read(back[0], &byte, 1) != 1) return;
+      const std::lock_guard guard(mutex);
+      balance = 7;
+    }
+  }
+  void set() {
+    const std::lock_guard guard(mutex);
+    balance = 5;
+  }
+  std::mutex mutex;
+  int balance = 0;
+} account;
+static void* body(void* unused) {
+  account.take();
+  return unused;
+}
+int main() {
+  if (pipe(go) != 0 || pipe(back) != 0) return 2;
+  pthread_t thread;
+  pthread_create(&thread, nullptr, body, nullptr);
+  char mine;
+  if (read(go[0], &mine, 1) != 1) return 2;
+  account.set();
+  if (write(back[1], "b", 1) != 1) return 2;
+  pthread_join(thread, nullptr);
+}
+)");
+  EXPECT_EQ(run("syndrome c++ -g -O1 -pthread thrown.cc -o thrown").code, 0);
+  EXPECT_THAT(run("syndrome run --check atomic-sets -- ./thrown").err,
+              HasSubstr("Atomic-sets violated in ./thrown: Account::balance"));
 }
 
 /// What is checked when nobody says what (contract): races and atomic sets always; blocks where
@@ -270,9 +329,14 @@ TEST_F(Run, SaysNothingFalseOfThreadsThatWorkWhenTheProcessEnds) {
   const Shell shell;
   shell.write("busy.c", R"(
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "syndrome/syndrome.h"
+static _Thread_local volatile int ticks;
+static void tick(int number) { ticks += number; }
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long given, taken;
 SYNDROME_ATOMIC static void step(void) {
@@ -285,21 +349,39 @@ static void* work(void* unused) {
   for (;;) step();
   return unused;
 }
-int main(void) {
+static void fail(int number) {
+  if (number != 0) execl("./none", "none", (char*)0);
+}
+int main(int argc, char** argv) {
+  const char* how = argv[argc - 1];
   pthread_t threads[3];
+  signal(SIGUSR1, fail);
+  at_quick_exit(step);
   for (int i = 0; i < 3; ++i) pthread_create(&threads[i], 0, work, 0);
   usleep(20000);
+  for (int i = 0; strcmp(how, "fails") == 0 && i < 100; ++i) {
+    kill(getpid(), SIGUSR1);
+    usleep(300);
+  }
+  if (strcmp(how, "timer") == 0) {
+    signal(SIGALRM, tick);
+    const struct itimerval often = {{0, 150}, {0, 150}};
+    setitimer(ITIMER_REAL, &often, 0);
+    for (int i = 0; i < 100; ++i) fail(1);
+  }
+  if (strcmp(how, "quick") == 0) quick_exit(0);
   exit(0);
 }
 )");
   const Outcome built = shell.run("syndrome cc -g -O2 -pthread busy.c -o busy");
   ASSERT_EQ(built.code, 0) << built.err;
-  for (const char* check : {"races", "atomicity", "atomic-sets"}) {
-    constexpr int kRuns = 6;  // it was one of three that went wrong, or of ten
-    for (int i = 0; i < kRuns; ++i) {
-      const Outcome outcome =
-          shell.run(std::string("syndrome run --check ") + check + " -- ./busy");
-      EXPECT_EQ(outcome.code, 0) << check << "\n" << outcome.err;
+  for (const std::string check : {"races", "atomicity", "races,atomicity", "atomic-sets"}) {
+    for (const std::string how : {"ends", "quick", "fails", "timer"}) {
+      constexpr int kRuns = 3;  // it was one of three that went wrong, or of ten
+      for (int i = 0; i < kRuns; ++i) {
+        const Outcome outcome = shell.run("syndrome run --check " + check + " -- ./busy " + how);
+        EXPECT_EQ(outcome.code, 0) << check << " " << how << "\n" << outcome.err;
+      }
     }
   }
 }
