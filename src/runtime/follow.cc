@@ -1,6 +1,5 @@
 #include "runtime/follow.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "runtime/filter.h"
@@ -423,79 +422,9 @@ void loaded() {
   self.load_position = self.thread.position;
 }
 
-namespace {
-
-__attribute__((destructor)) void at_exit() {
-  if (following()) settle_for_all();
-}
-
-// Before the program's own, and so behind them when it ends: they may take locks of threads that
-// are not recorded once all is settled. Also for those that hold (hold.h).
-__attribute__((constructor(101))) void settle_at_quick_exit() {
-  (void)at_quick_exit(settle_for_all);
-}
-
-}  // namespace
-
-namespace {
-
 void settle_others() {
   if (is_on_line()) settle();
-  std::uint32_t none = 0;
-  if (!last_settler.compare_exchange_strong(none, tls.tid)) {
-    (void)wait_for_settler();
-    return;
-  }
-  const std::uint32_t count = slots_in_use();
-  std::uint32_t others = 0;
-  for (std::uint32_t i = 0; i < count; ++i) others += follower_of(i) != nullptr ? 1 : 0;
-  if (others <= 1) return;
-  // Time for stores to be seen: who has not seen ours by then is seen to be busy.
-  pause_briefly();
-  // What one of them does may be about another one.
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Follower* const other = follower_of(i);
-    if (other != nullptr && other != tls.follower) (void)wait_until_idle(*other->its_thread);
-  }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    Follower* const other = follower_of(i);
-    if (other == nullptr || other == tls.follower) continue;
-    in_place_of(*other->its_thread, *other->its_window, settle_interrupted);
-  }
-}
-
-}  // namespace
-
-namespace {
-
-void settle_before(bool may_go_on) {
-  // In a handler that came while the thread is being given what it follows with.
-  if (tls.state != ThreadState::kOn) return;
-  const NoHandlers none;
-  if (holding()) return finish_holding_for_all(may_go_on);
-  if (!following()) return;
-  // In a handler that came while a record is being written, which goes on if exec fails.
-  if (tls.busy != 0 && may_go_on) return;
-  if (tls.busy == 0) settle_others();
-  send_last_drafts();
-}
-
-}  // namespace
-
-void settle_before_exec() {
-  settle_before(true);
-}
-
-void settle_for_all() {
-  settle_before(false);
-  if (last_settler.load(std::memory_order_relaxed) == tls.tid) {
-    all_settled.store(true, std::memory_order_release);
-  }
-}
-
-void go_on_settling() {
-  std::uint32_t own = tls.tid;
-  last_settler.compare_exchange_strong(own, 0);
+  (void)settle_in_place(slots_in_use, follower_of, tls.follower, settle_interrupted);
 }
 
 void follow_range(const void* address, std::size_t length, bool write, std::uint32_t site,

@@ -51,6 +51,9 @@ void settle_atomic();
 [[nodiscard]] bool loads_again();
 void loaded();
 
+/// For the end of the process (ending.cc): becomes the last settler, and settles for all others.
+void settle_others();
+
 // What the runtime knows itself; all of them settle first.
 
 void follow_range(const void* address, std::size_t length, bool write, std::uint32_t site,

@@ -256,10 +256,6 @@ void flow_all() {
   leave();
 }
 
-__attribute__((destructor)) void at_exit() {
-  if (holding()) settle_for_all();
-}
-
 }  // namespace
 
 void finish_holding() {
@@ -278,27 +274,8 @@ void finish_holding() {
 
 void finish_holding_for_all(bool may_go_on) {
   if (!holding() || tls.busy != 0) return;
-  std::uint32_t none = 0;
-  if (!last_settler.compare_exchange_strong(none, tls.tid)) {
-    (void)wait_for_settler();
-    return;
-  }
-  const auto count = static_cast<std::uint32_t>(hold_slots_used);
-  std::uint32_t others = 0;
-  for (std::uint32_t i = 0; i < count; ++i) others += holder_of(i) != nullptr ? 1 : 0;
-  if (others > 1) {
-    // Time for stores to be seen: who has not seen ours by then is seen to be busy.
-    pause_briefly();
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const Holder* const other = holder_of(i);
-      if (other != nullptr && other != tls.holder) (void)wait_until_idle(*other->its_thread);
-    }
-    for (std::uint32_t i = 0; i < count; ++i) {
-      Holder* const other = holder_of(i);
-      if (other == nullptr || other == tls.holder) continue;
-      in_place_of(*other->its_thread, *other->its_window, may_go_on ? flow_all : finish_all);
-    }
-  }
+  const auto count = [] { return hold_slots_used; };
+  if (!settle_in_place(count, holder_of, tls.holder, may_go_on ? flow_all : finish_all)) return;
   if (may_go_on) return flow_all();
   finish_holding();
 }

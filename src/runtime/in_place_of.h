@@ -70,4 +70,35 @@ void in_place_of(Thread& its, const ThreadWindow& its_window, const Work& work) 
   __syndrome_thread = window;
 }
 
+/// Becomes the last settler, and calls work() in place of each other thread. `count` says how many
+/// there may be, `at` what one of them keeps (null: it is none), `own` is this one's. False:
+/// another thread is the settler, and this one has waited for it.
+template <class Count, class At, class Kept, class Work>
+[[nodiscard]] bool settle_in_place(const Count& count, const At& at, const Kept* own,
+                                   const Work& work) {
+  std::uint32_t none = 0;
+  if (!last_settler.compare_exchange_strong(none, tls.tid)) {
+    (void)wait_for_settler();
+    return false;
+  }
+  const auto most = static_cast<std::uint32_t>(count());
+  const auto for_others = [&](const auto& each) {
+    bool any = false;
+    for (std::uint32_t i = 0; i < most; ++i) {
+      Kept* const other = at(i);
+      if (other == nullptr || other == own) continue;
+      any = true;
+      each(*other);
+    }
+    return any;
+  };
+  if (!for_others([](const Kept&) {})) return true;
+  // Time for stores to be seen: who has not seen ours by then is seen to be busy.
+  pause_briefly();
+  // What one of them does may be about another one.
+  (void)for_others([](const Kept& other) { (void)wait_until_idle(*other.its_thread); });
+  (void)for_others([&](Kept& other) { in_place_of(*other.its_thread, *other.its_window, work); });
+  return true;
+}
+
 }  // namespace syndrome::rt

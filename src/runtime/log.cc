@@ -88,20 +88,6 @@ void append_range(const void* address, std::size_t length, bool write, std::uint
 
 }  // namespace
 
-std::atomic<std::uint32_t> last_settler{0};
-std::atomic<bool> all_settled{false};
-
-bool wait_for_settler() {
-  // The settler waits for who is busy.
-  if (tls.busy != 0) return false;
-  constexpr int kTries = 10'000;  // a second: it may have been killed
-  for (int i = 0; is_over(); ++i) {
-    if (i == kTries || all_settled.load(std::memory_order_acquire)) return false;
-    pause_briefly();
-  }
-  return true;
-}
-
 extern "C" {
 constinit thread_local ThreadWindow __syndrome_thread = {first_line + wire::kLineWords - 1, 0, 0,
                                                          nullptr};
