@@ -381,7 +381,8 @@ void Planner::plan_last(llvm::Function& function, Plan& plan) {
   };
   for (bool changed = true; changed;) {
     changed = false;
-    for (const llvm::BasicBlock& block : function) {
+    // Mostly from the last to the first: then once is nearly enough.
+    for (const llvm::BasicBlock& block : llvm::reverse(function)) {
       if (tell.contains(&block) || (!goes_on(block) && !llvm::any_of(block, is_told))) continue;
       tell.insert(&block);
       changed = true;
