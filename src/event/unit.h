@@ -2,7 +2,7 @@
 // strings. It stays as it is but for unit::kLiveBlock. The runtime copies it into the recording as
 // it is; the reader takes it apart.
 //
-//   unit := Header Function[functions] Site[sites] strings
+//   unit := Header Function[functions] Site[sites] Flow[flows] strings
 //
 // Everything is little-endian and 4-aligned; the unit itself is 16-aligned, and so is each Function
 // (its address stands for it in the words, event/wire.h). A string is an offset from the beginning
@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace syndrome::unit {
@@ -25,8 +26,10 @@ struct Header {
   std::uint32_t name = 0;       // string: the source file as the compiler was given it
   std::uint32_t directory = 0;  // string: the compiler's working directory
   std::uint32_t flags = 0;      // UnitFlag
+  std::uint32_t flows = 0;      // how many; they follow the sites
+  std::array<std::uint32_t, 3> unused{};
 };
-static_assert(sizeof(Header) == 32);
+static_assert(sizeof(Header) == 48);
 
 enum UnitFlag : std::uint32_t {
   kFastMode = 1,     // probes after inlining
@@ -67,6 +70,9 @@ enum class SiteKind : std::uint8_t {
   kAtomic = 4,     // the runtime's word says which
   kRangeRead = 5,  // memory intrinsics; bytes 0: the word gives the length
   kRangeWrite = 6,
+  /// No access: the word that follows the function's kEnter gives the address of an object that it
+  /// works on, what `this` or a parameter points to; `bytes` is its size, `name` its type.
+  kObject = 7,
 };
 
 struct Site {
@@ -95,6 +101,39 @@ enum SiteFlag : std::uint8_t {
   // Of calls that nothing which is told comes behind, until the function returns:
   kLastCall = 16,     // of a function of the same unit, which tells of itself
   kLastRelease = 32,  // of pthread_mutex_unlock and its like
+  /// What is read there (of a call: what it returns) reaches the function's result, or memory that
+  /// its caller gave it for results.
+  kReachesResult = 64,
+};
+
+/// How two steps of one function are connected, by its text alone (docs/units.md). A step is an
+/// access of the function itself or a call in it; what was inlined from a library's header is part
+/// of the call that it was inlined at (Site::inlined). Sorted by (from, to), each pair once.
+struct Flow {
+  std::uint32_t from = 0;  // index of a site in the unit; the step that comes first
+  std::uint32_t to = 0;    // likewise, of the same function
+  std::uint32_t how = 0;   // FlowHow, or-ed
+};
+static_assert(sizeof(Flow) == 12);
+
+enum FlowHow : std::uint32_t {
+  /// What `from` reads or returns is part of what `to` writes or is called with.
+  kFlowData = 1,
+  /// It is part of the address that `to` accesses, or a pointer that it is called with.
+  kFlowAddress = 2,
+  /// It decides whether `to` happens.
+  kFlowControl = 4,
+  /// What both read is put together: in arithmetic, a comparison or a result.
+  kFlowJoined = 8,
+  /// What both write comes from one source that is no pointer.
+  kFlowSource = 16,
+  /// `from` is a call that returns something, and it is used by `to` as in kFlowData or
+  /// kFlowControl; of a `from` that writes.
+  kFlowResult = 32,
+  /// `to` is a compare-and-swap that compares with what `from` read.
+  kFlowCompared = 64,
+  /// All that flows as kFlowData is a pointer.
+  kFlowPointer = 128,
 };
 
 }  // namespace syndrome::unit

@@ -29,7 +29,7 @@ using Word = std::uint64_t;
 
 /// Of everything that probes, runtime, recorder and reader must agree on. A unit that was compiled
 /// with another number is refused with a message.
-inline constexpr std::uint32_t kAbi = 7;
+inline constexpr std::uint32_t kAbi = 8;
 
 inline constexpr std::size_t kLineWords = 32;
 inline constexpr unsigned kAddressBits = 47;
