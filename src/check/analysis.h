@@ -47,6 +47,7 @@ class EventHandlers {
   void on_fence(const Event&, EventNumber) {}
   void on_happens_before(const Event&, EventNumber) {}
   void on_happens_after(const Event&, EventNumber) {}
+  void on_object(const Event&, EventNumber) {}
   void on_nested(const Event&, EventNumber) {}
   /// The trace is over; the number is that of its last event.
   void finish(EventNumber) {}
@@ -102,6 +103,7 @@ template <class Analysis>
     case EventKind::kFence: return analysis.on_fence(event, number);
     case EventKind::kHappensBefore: return analysis.on_happens_before(event, number);
     case EventKind::kHappensAfter: return analysis.on_happens_after(event, number);
+    case EventKind::kObject: return analysis.on_object(event, number);
   }
 }
 

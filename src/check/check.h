@@ -50,6 +50,11 @@ struct Options {
   /// combination of sites. A long function that others come in between is one cause, and may have
   /// dozens of those.
   bool by_unit = false;
+  /// Likewise: the trace is a recording, so what no set of the spec names is judged by what connects
+  /// its steps (check/units), unless `default_sets` or the spec says how to put it into sets.
+  bool recorded = false;
+  /// And with what was interrupted and nothing connects.
+  bool possible = false;
 };
 
 class Check {

@@ -66,6 +66,10 @@ struct Finding {
   std::string set;
   std::vector<std::string> locations;
   std::vector<EventNumber> units;
+  /// Where nobody declared sets and units (check/units): "certain", "likely" or "possible"; and what
+  /// connects the steps, as a sentence without its full stop.
+  std::string_view tier;
+  std::string connection;
   /// nondeterministic-read: the read, the write that it read and the one that it reads in
   /// `schedule`, which it ends; 0 is the initial value. unsettled-final-value: no read, the last
   /// write to `variable` and the one that is last in `schedule`, which has all events.

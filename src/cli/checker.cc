@@ -89,6 +89,9 @@ void add_check_options(CLI::App& command, CheckCall& call, const std::string& re
   command.add_flag("--by-site", call.by_site,
                    "For atomic-sets in a program: one finding for each combination of places, not "
                    "one for each function and set");
+  command.add_flag("--possible", call.options.possible,
+                   "For atomic-sets in a program: also what was interrupted although nothing "
+                   "connects its steps");
   add_render_options(command, call.render, report_names);
   command.add_flag("-q,--quiet", call.quiet,
                    "The exit code alone: no report on standard output, no warnings, no progress");
@@ -251,6 +254,7 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   check_options.spec = spec_ ? &*spec_ : nullptr;
   check_options.default_sets = default_sets_;
   check_options.by_unit = recorded && !call_.by_site;
+  check_options.recorded = recorded;
   check_options.jobs = jobs();
   check_options.spread = ranks_;
   ProgressBar bar(shows_progress);
@@ -298,7 +302,8 @@ trace::CaptureSelection Checker::what_matters() const {
                         std::ranges::any_of(spec.units, [](const spec::NamedList& list) {
                           return list.name != "exclude";
                         });
-  if (!checks_.empty() && checks_only(kSets) && !declares && !spec.units_span_threads) {
+  const bool says_how = default_sets_ || spec.default_sets;
+  if (!checks_.empty() && checks_only(kSets) && !declares && !spec.units_span_threads && says_how) {
     selection.role = check::atomic_sets::role_of;
     const spec::DefaultSets otherwise =
         default_sets_.value_or(spec.default_sets.value_or(spec::DefaultSets::kClass));

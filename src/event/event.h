@@ -59,8 +59,11 @@ enum class EventKind : std::uint8_t {
   // kHappensBefore is before what follows a later kHappensAfter of the same object.
   kHappensBefore,
   kHappensAfter,
+  // An object that the function which was entered last works on (Space::kObject): what `this` or a
+  // parameter points to.
+  kObject,
 };
-inline constexpr std::size_t kEventKindCount = 27;
+inline constexpr std::size_t kEventKindCount = 28;
 
 /// The words of STD traces, which reports use too: "r", "w", "acq", … One for each kind, in order.
 inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames = {
@@ -91,6 +94,7 @@ inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames =
     "fence",
     "happens_before",
     "happens_after",
+    "object",
 };
 
 [[nodiscard]] constexpr std::string_view name_of(EventKind kind) {
@@ -125,6 +129,7 @@ inline constexpr std::array<std::string_view, kEventKindCount> kEventKindNames =
     case EventKind::kCondWait:
     case EventKind::kCondSignal:
     case EventKind::kCondBroadcast: return Space::kCondition;
+    case EventKind::kObject: return Space::kObject;
     case EventKind::kThreadStart:
     case EventKind::kThreadStop:
     case EventKind::kFence: return std::nullopt;
@@ -191,6 +196,7 @@ struct Event {
   [[nodiscard]] BarrierId barrier() const { return as<BarrierId>(Space::kBarrier); }
   [[nodiscard]] SemaphoreId semaphore() const { return as<SemaphoreId>(Space::kSemaphore); }
   [[nodiscard]] ConditionId condition() const { return as<ConditionId>(Space::kCondition); }
+  [[nodiscard]] ObjectId object() const { return as<ObjectId>(Space::kObject); }
 
   friend constexpr bool operator==(const Event&, const Event&) = default;
 

@@ -32,6 +32,7 @@ using SemaphoreId = Id<struct SemaphoreTag>;
 using ConditionId = Id<struct ConditionTag>;
 using LabelId = Id<struct LabelTag>;  // a block's label or a function; 0 is "no label"
 using SiteId = Id<struct SiteTag>;    // a place in the source; 0 is "unknown"
+using ObjectId = Id<struct ObjectTag>;
 
 /// Position of an event in its trace, counted from 1. 0 means "none".
 using EventNumber = std::uint64_t;
@@ -47,8 +48,9 @@ enum class Space : std::uint8_t {
   kLabel,
   kSite,
   kType,
+  kObject,
 };
-inline constexpr std::size_t kSpaceCount = 9;
+inline constexpr std::size_t kSpaceCount = 10;
 
 }  // namespace syndrome
 

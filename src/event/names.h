@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "event/ids.h"
+#include "event/layout.h"
 
 namespace syndrome {
 
@@ -51,8 +52,12 @@ class Names {
     return table(space)[id];
   }
 
+  [[nodiscard]] Layout& layout() { return layout_; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+
  private:
   std::array<StringTable, kSpaceCount> tables_;
+  Layout layout_;
 };
 
 }  // namespace syndrome

@@ -70,6 +70,7 @@ std::string_view word_of(Space space) {
     case Space::kSemaphore: return "semaphore";
     case Space::kCondition: return "condition";
     case Space::kLabel: return "function";
+    case Space::kObject: return "object";
     case Space::kSite: return "place";
     case Space::kType: return "type";
   }

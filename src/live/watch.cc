@@ -473,6 +473,8 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     }
   }
 
+  void work_on(std::uint32_t, std::uint64_t, std::uint64_t) {}
+  [[nodiscard]] static std::uint64_t owner() { return 0; }
   void renew(std::uint64_t address, std::uint64_t bytes) {
     if (!stream_->follows) sieve_.renew(address, bytes);
     variables_.renew(address, bytes);

@@ -48,6 +48,7 @@ Phrase phrase_of(EventKind op) {
     case EventKind::kFence: return {"passes a fence", "", ""};
     case EventKind::kHappensBefore: return {"marks happens-before on", "", ""};
     case EventKind::kHappensAfter: return {"marks happens-after on", "", ""};
+    case EventKind::kObject: return {"works on", "", ""};
   }
   return {"does", "", ""};
 }

@@ -6,6 +6,9 @@
 //              MemoryOrder order)                          an access, which may be several
 //              variables
 //   void renew(std::uint64_t address, std::uint64_t bytes) other variables from here on
+//   void work_on(std::uint32_t site, std::uint64_t address, std::uint64_t bytes)
+//              an object of the function that runs
+//   std::uint64_t owner()                                  of what is allocated now; 0: nobody
 //   SiteId call_site(std::uint32_t call)                   of synchronization
 //   std::span<const OpenFrame> stack()                     of the thread that runs
 
@@ -30,6 +33,9 @@ class CaptureEvents {
   void access(const unit::Site& site, std::uint32_t index, std::uint64_t address) {
     if (site.bytes == 0) return;
     switch (site.kind) {
+      case unit::SiteKind::kObject:
+        if (address != 0) derived().work_on(index, address, site.bytes);
+        break;
       case unit::SiteKind::kRead:
       case unit::SiteKind::kRangeRead: plain(EventKind::kRead, index, address, site.bytes); break;
       case unit::SiteKind::kWrite:
@@ -132,7 +138,7 @@ class CaptureEvents {
       case Sync::kCondBroadcast: on_object(EventKind::kCondBroadcast, record); break;
       case Sync::kAlloc:
         if (record.object > wire::kAddressMask || record.operand > wire::kAddressMask) break;
-        names_.allocated(record.object, record.operand);
+        names_.allocated(record.object, record.operand, derived().owner());
         derived().renew(record.object, record.operand);
         break;
       case Sync::kFree: on_free(record); break;

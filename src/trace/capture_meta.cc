@@ -121,7 +121,8 @@ void CaptureMeta::parse_unit(Body body) {
   const std::uint64_t functions_end =
       sizeof(unit::Header) + std::uint64_t{header.functions} * sizeof(unit::Function);
   const std::uint64_t sites_end = functions_end + std::uint64_t{header.sites} * sizeof(unit::Site);
-  if (header.bytes > bytes.size() || sites_end > header.bytes) {
+  const std::uint64_t flows_end = sites_end + std::uint64_t{header.flows} * sizeof(unit::Flow);
+  if (header.bytes > bytes.size() || flows_end > header.bytes) {
     return bad("it is shorter than its tables");
   }
   // The same unit may come again, for example when a library is loaded a second time.
@@ -145,6 +146,12 @@ void CaptureMeta::parse_unit(Body body) {
                     ? 0
                     : inlined + static_cast<std::uint32_t>(first_site);
     }
+  }
+  for (std::uint32_t i = 0; i < header.flows; ++i) {
+    const auto raw = copy_of<unit::Flow>(bytes.data() + sites_end + i * sizeof(unit::Flow));
+    if (raw.from >= header.sites || raw.to >= header.sites) continue;
+    const auto first = static_cast<std::uint32_t>(first_site);
+    flows.push_back({first + raw.from, first + raw.to, raw.how});
   }
   for (std::uint32_t i = 0; i < header.functions; ++i) {
     const std::size_t at = sizeof(unit::Header) + i * sizeof(unit::Function);

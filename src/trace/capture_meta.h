@@ -71,6 +71,7 @@ class CaptureMeta {
 
   std::vector<CapturedFunction> functions;
   std::vector<unit::Site> sites;  // of all functions; Site::inlined: 1 + an index in here
+  std::vector<unit::Flow> flows;  // from and to are indices in `sites`
   std::vector<CapturedSetMember> set_members;
   std::vector<CapturedModule> modules;
   std::vector<CapturedGlobal> globals;                         // by address, no two overlap

@@ -122,6 +122,14 @@ void CaptureNames::grow() {
   site_ids_.resize(meta_->sites.size());
   called_.resize(meta_->sites.size());
   function_ids_.resize(meta_->functions.size());
+  step_ids_.resize(meta_->sites.size());
+  if (flows_known_ != meta_->flows.size()) {
+    // Units come whole, so the flows are sorted by `from` already.
+    for (; flows_known_ < meta_->flows.size(); ++flows_known_) {
+      flows_to_.push_back(static_cast<std::uint32_t>(flows_known_));
+    }
+    std::ranges::sort(flows_to_, {}, [this](std::uint32_t i) { return meta_->flows[i].to; });
+  }
   for (std::size_t f = known; f < meta_->functions.size(); ++f) {
     const CapturedFunction& function = meta_->functions[f];
     for (std::uint32_t i = 0; i < function.count; ++i) {
@@ -187,7 +195,42 @@ SiteId CaptureNames::make_site(std::uint32_t index) {
   auto [at, is_new] = sites_.try_emplace(text_, 0);
   if (is_new) at.value() = names_.table(Space::kSite).append(text_);
   site_ids_[index - 1] = at->second;
+  connect(shown_site, SiteId(at->second));
   return SiteId(at->second);
+}
+
+void CaptureNames::connect(std::uint32_t step, SiteId id) {
+  if (step_ids_[step - 1] != 0) return;
+  step_ids_[step - 1] = id.value;
+  Layout& layout = names_.layout();
+  if ((meta_->sites[step - 1].flags & unit::kReachesResult) != 0) layout.results.push_back(id);
+  const std::vector<unit::Flow>& flows = meta_->flows;
+  const std::uint32_t own = step - 1;
+  for (auto flow = std::ranges::lower_bound(flows, own, {}, &unit::Flow::from);
+       flow != flows.end() && flow->from == own; ++flow) {
+    const std::uint32_t other = step_ids_[flow->to];
+    if (other != 0) layout.flows.push_back({id, SiteId(other), flow->how});
+  }
+  const auto to = [&flows](std::uint32_t i) { return flows[i].to; };
+  for (auto at = std::ranges::lower_bound(flows_to_, own, {}, to);
+       at != flows_to_.end() && flows[*at].to == own; ++at) {
+    const std::uint32_t other = step_ids_[flows[*at].from];
+    if (other != 0 && flows[*at].from != own) {
+      layout.flows.push_back({SiteId(other), id, flows[*at].how});
+    }
+  }
+}
+
+ObjectId CaptureNames::work_on(std::uint32_t site, std::uint64_t address, std::uint64_t bytes) {
+  const std::string_view type = meta_->text(owner(site - 1), meta_->sites[site - 1].name);
+  const std::uint64_t key = key_of(type, address) ^ (bytes * 0xD6E8FEB86659FD93u);
+  auto [known, is_new] = worked_on_.try_emplace(key, 0);
+  if (is_new) {
+    text_ = fmt::format("{}@{:x}+{}", type, address, bytes);
+    known.value() = names_.table(Space::kObject).append(text_);
+    names_.layout().objects.push_back({address, bytes});
+  }
+  return ObjectId(known->second);
 }
 
 LabelId CaptureNames::label(std::string_view text) {
@@ -217,23 +260,50 @@ std::string CaptureNames::place_name(const CapturedGlobal& global, std::uint64_t
 std::uint64_t CaptureNames::freed(std::uint64_t address) {
   const auto known = allocations_.find(address);
   if (known == allocations_.end()) return 0;
-  const std::uint64_t bytes = known->second;
+  const std::uint64_t bytes = known->second.bytes;
   allocations_.erase(known);
   return bytes;
+}
+
+void CaptureNames::allocated(std::uint64_t address, std::uint64_t bytes, std::uint64_t owner) {
+  allocations_[address] = {bytes, owner, 0};
+}
+
+std::uint32_t CaptureNames::layout_region(std::uint64_t address) {
+  if (const CapturedGlobal* const global = meta_->global_at(address)) {
+    auto [known, is_new] = global_regions_.try_emplace(global->address, 0);
+    if (is_new) {
+      std::vector<Region>& regions = names_.layout().regions;
+      known.value() = static_cast<std::uint32_t>(regions.size());
+      regions.push_back({global->address, global->size, 0, 0, true});
+    }
+    return known->second;
+  }
+  const auto behind = allocations_.upper_bound(address);
+  if (behind == allocations_.begin()) return 0;
+  auto& [begin, allocation] = *std::prev(behind);
+  if (address - begin >= allocation.bytes) return 0;
+  if (allocation.region == 0) {
+    std::vector<Region>& regions = names_.layout().regions;
+    allocation.region = static_cast<std::uint32_t>(regions.size());
+    regions.push_back({begin, allocation.bytes, allocation.owner, 0, false});
+    // Owners of owners: a cycle ends at a region that has its number already.
+    if (const std::uint64_t owner = allocation.owner; owner != 0) {
+      const std::uint32_t number = allocation.region;
+      const std::uint32_t of_owner = layout_region(owner);
+      regions[number].owner_region = of_owner;
+    }
+  }
+  return allocation.region;
 }
 
 /// Where the global or the allocation begins that has this byte; 0: not known.
 std::uint64_t CaptureNames::region_of(std::uint64_t address) const {
   if (const CapturedGlobal* const global = meta_->global_at(address)) return global->address;
-  // malloc's addresses are multiples of 16; an object that is larger than this has few containers.
-  constexpr std::uint64_t kFurthest = 4096;
-  constexpr std::uint64_t kStep = 16;
-  const std::uint64_t first = address & ~(kStep - 1);
-  for (std::uint64_t at = first; at + kFurthest > first && at >= kStep; at -= kStep) {
-    const auto known = allocations_.find(at);
-    if (known != allocations_.end()) return address - at < known->second ? at : 0;
-  }
-  return 0;
+  const auto behind = allocations_.upper_bound(address);
+  if (behind == allocations_.begin()) return 0;
+  const auto& [begin, allocation] = *std::prev(behind);
+  return address - begin < allocation.bytes ? begin : 0;
 }
 
 /// The program's call of the container's function knows the field and where it is in its object,
@@ -339,6 +409,7 @@ VarId CaptureNames::variable(std::uint32_t site, std::uint64_t address, std::uin
     }
   }
   if (generation > 1) fmt::format_to(out, "~{}", generation);
+  names_.layout().variables.push_back({segment, layout_region(segment)});
   return VarId(names_.table(Space::kVariable).append(text_));
 }
 

@@ -77,10 +77,13 @@ class CaptureNames {
   /// An object of a class is there at some time (object_key).
   void know_object(std::uint64_t key) { objects_known_.insert(key); }
 
-  /// Of the heap.
-  void allocated(std::uint64_t address, std::uint64_t bytes) { allocations_[address] = bytes; }
+  /// Of the heap. `owner`: an address in the object that it will belong to; 0: none.
+  void allocated(std::uint64_t address, std::uint64_t bytes, std::uint64_t owner);
   /// How many bytes were allocated there; 0: not known.
   std::uint64_t freed(std::uint64_t address);
+
+  /// An object that a function works on.
+  [[nodiscard]] ObjectId work_on(std::uint32_t site, std::uint64_t address, std::uint64_t bytes);
 
   /// The lock, barrier, … at the address, which is new when none is known there. `stack`: who runs.
   struct Object {
@@ -109,6 +112,11 @@ class CaptureNames {
   [[nodiscard]] Member member_of(const unit::Site& site, std::string_view name,
                                  std::uint64_t address, std::span<const OpenFrame> stack) const;
   [[nodiscard]] std::uint64_t region_of(std::uint64_t address) const;
+  /// Where it is in Layout::regions; 0: in none.
+  [[nodiscard]] std::uint32_t layout_region(std::uint64_t address);
+  /// The step (CaptureMeta::program_site) has this id from now on: what it is connected with may be
+  /// told.
+  void connect(std::uint32_t step, SiteId id);
 
   struct Key {
     std::uint64_t address = 0;
@@ -136,7 +144,17 @@ class CaptureNames {
   tsl::robin_map<std::uint64_t, std::uint64_t, MixHash>
       fields_;                                            // hash of a field's name -> its address
   tsl::robin_set<std::uint64_t, MixHash> objects_known_;  // hashes of class and address
-  tsl::robin_map<std::uint64_t, std::uint64_t, MixHash> allocations_;  // and their sizes
+  struct Allocation {
+    std::uint64_t bytes = 0;
+    std::uint64_t owner = 0;
+    std::uint32_t region = 0;  // in the layout, once a variable is there
+  };
+  std::map<std::uint64_t, Allocation> allocations_;
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> global_regions_;  // by address
+  tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> worked_on_;       // hash of an object
+  std::vector<std::uint32_t> step_ids_;     // by site: what connect() was told
+  std::vector<std::uint32_t> flows_to_;     // indices of CaptureMeta::flows, by `to`
+  std::size_t flows_known_ = 0;
   std::string text_;
 };
 

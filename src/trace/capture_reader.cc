@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <thread>
 #include <utility>
@@ -40,6 +41,11 @@ struct Stream {
   bool dropped = false;     // words were given back; left_over and `at` tell how to get them again
   std::size_t carried = 0;  // words in front that are not of the chunk
   std::vector<std::uint64_t> carry;
+  struct Object {
+    std::size_t depth = 0;  // functions that are open, the one that works on it included
+    std::uint64_t address = 0;
+  };
+  std::vector<Object> objects;  // the first of each function that is open
 };
 
 class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
@@ -91,6 +97,8 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   }
   void exit(const OpenFrame& frame) {
     new_segment();
+    std::vector<Stream::Object>& objects = stream_->objects;
+    while (!objects.empty() && objects.back().depth >= stack().size()) objects.pop_back();
     exit_events(frame, frame.value);
   }
 
@@ -248,7 +256,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   void touch(EventKind kind, std::uint32_t index, std::uint64_t address, std::uint64_t bytes,
              MemoryOrder order) {
     const bool all = shared_ == nullptr || order != MemoryOrder::kPlain;
-    if (repeats_ != nullptr && is_repeated(kind, address, bytes, order)) return;
+    if (repeats_ != nullptr && is_repeated(kind, index, address, bytes, order)) return;
     const SiteId site = names_.site(index);
     survey_.memory.each(address, bytes, [&](CaptureMemory::Slot& slot, std::uint64_t segment) {
       // What a variable is called also says what others are called: so all of them get a name.
@@ -258,13 +266,35 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
       if (all || shared_->has_conflicts(segment)) emit(kind, slot.id, site, order);
     });
   }
-  [[nodiscard]] bool is_repeated(EventKind kind, std::uint64_t address, std::uint64_t bytes,
-                                 MemoryOrder order) {
+  [[nodiscard]] bool is_repeated(EventKind kind, std::uint32_t site, std::uint64_t address,
+                                 std::uint64_t bytes, MemoryOrder order) {
     if (order == MemoryOrder::kPlain && (address & 7) + bytes <= 8) {
-      return repeats_->knows(stream_->segment, address, bytes, kind == EventKind::kWrite);
+      return repeats_->knows(stream_->segment, site, address, bytes, kind == EventKind::kWrite);
     }
     repeats_->disturb(address, bytes);
     return false;
+  }
+  void work_on(std::uint32_t site, std::uint64_t address, std::uint64_t bytes) {
+    std::vector<Stream::Object>& objects = stream_->objects;
+    const std::size_t depth = stack().size();
+    if (objects.empty() || objects.back().depth < depth) objects.push_back({depth, address});
+    emit(EventKind::kObject, names_.work_on(site, address, bytes).value, SiteId(),
+         MemoryOrder::kPlain);
+  }
+  /// What the innermost function of the program works on: it, or what it calls of the library.
+  [[nodiscard]] std::uint64_t owner() const {
+    const std::span<const OpenFrame> frames = stack();
+    std::size_t depth = frames.size();
+    const auto is_library = [this](const OpenFrame& frame) {
+      return frame.block || frame.function == CaptureMeta::kNone ||
+             (meta_->functions[frame.function].flags & unit::kSystem) != 0;
+    };
+    while (depth > 0 && is_library(frames[depth - 1])) --depth;
+    for (const Stream::Object& object : stream_->objects | std::views::reverse) {
+      if (object.depth == depth) return object.address;
+      if (object.depth < depth) break;
+    }
+    return 0;
   }
   void new_segment() { stream_->segment = ++segments_; }
 

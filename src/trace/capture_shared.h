@@ -5,7 +5,7 @@
 //                    What only one thread accesses in the whole run, or what nobody writes, has no
 //                    conflicts: without it, all verdicts are the same.
 //   CaptureRepeats   which access is a repetition: its thread has accessed the same bytes in the
-//                    same way, and since then entered or left no function and synchronized with
+//                    same way, at the same site, and since then entered or left no function and synchronized with
 //                    nobody, and nobody else came to the granule. Moved to the first one's place it
 //                    has the same conflicts in the same order, so two units of work, blocks or
 //                    threads that are in each other's way without it are so with it, and the
@@ -102,20 +102,22 @@ class CaptureShared {
 
 class CaptureRepeats {
  public:
-  /// Whether an access to bytes of one granule repeats one. `segment` is one of the thread's, and
-  /// no other thread's.
-  [[nodiscard]] bool knows(std::uint64_t segment, std::uint64_t address, std::uint64_t bytes,
-                           bool write) {
+  /// Whether an access to bytes of one granule repeats one of the same site: what comes of the value
+  /// depends on where it was read. `segment` is one of the thread's, and no other thread's.
+  [[nodiscard]] bool knows(std::uint64_t segment, std::uint32_t site, std::uint64_t address,
+                           std::uint64_t bytes, bool write) {
     Entry& entry = entries_[slot_of(address >> 3)];
     const auto mask = static_cast<std::uint8_t>(((1u << bytes) - 1) << (address & 7));
     const bool same =
         entry.granule == address >> 3 && entry.segment == segment && entry.epoch == epoch_;
-    if (!same) entry = {address >> 3, segment, epoch_, 0, 0};
+    if (!same) entry = {address >> 3, segment, epoch_};
     // A read does not repeat a write: of two units, a pattern of two reads (11) may be there where
     // one of a write and a read is none.
     std::uint8_t& all = write ? entry.written : entry.read;
-    if ((mask & ~all) == 0) return true;
-    all = static_cast<std::uint8_t>(all | mask);
+    std::uint32_t& from = write ? entry.written_at : entry.read_at;
+    if (from == site && (mask & ~all) == 0) return true;
+    all = from == site ? static_cast<std::uint8_t>(all | mask) : mask;
+    from = site;
     return false;
   }
 
@@ -139,10 +141,12 @@ class CaptureRepeats {
     std::uint64_t granule = 0;  // nobody accesses the first
     std::uint64_t segment = 0;
     std::uint32_t epoch = 0;
+    std::uint32_t read_at = 0;  // site
+    std::uint32_t written_at = 0;
     std::uint8_t read = 0;
     std::uint8_t written = 0;
   };
-  static constexpr std::size_t kEntries = std::size_t{1} << 17;  // 3 MB: what caches hold
+  static constexpr std::size_t kEntries = std::size_t{1} << 17;  // 4 MB: what caches hold
   /// The heaps of threads begin 64 MiB apart, stacks 8: they are not to lie on each other.
   [[nodiscard]] static std::size_t slot_of(std::uint64_t granule) {
     return static_cast<std::size_t>((granule ^ (granule >> 11)) % kEntries);

@@ -18,7 +18,14 @@ constexpr std::size_t kSlots = 4;
 struct NewNames {
   std::array<std::string, kSpaceCount> bytes;
   std::array<std::vector<std::size_t>, kSpaceCount> ends;
+  Layout layout;
 };
+
+/// Appends to `to` what `from` has behind the first `known`.
+template <class Each>
+void append_new(const std::vector<Each>& from, std::size_t known, std::vector<Each>& to) {
+  to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(known), from.end());
+}
 
 struct Slot {
   std::vector<Event> events;
@@ -103,6 +110,12 @@ class Pipelined : public Source {
         begin = end;
       }
     }
+    Layout& layout = names_.layout();
+    append_new(added.layout.variables, 0, layout.variables);
+    append_new(added.layout.objects, 0, layout.objects);
+    append_new(added.layout.regions, 0, layout.regions);
+    append_new(added.layout.flows, 0, layout.flows);
+    append_new(added.layout.results, 0, layout.results);
   }
 
   void produce() {
@@ -145,8 +158,25 @@ class Pipelined : public Source {
         slot.names.ends[s].push_back(slot.names.bytes[s].size());
       }
     }
+    fill(inner_->names().layout(), slot.names.layout);
     slot.progress = inner_->progress();
     slot.warnings = inner_->warnings();
+  }
+
+  /// What the layout has more than was handed over so far.
+  void fill(const Layout& layout, Layout& added) {
+    added = {};
+    added.regions.clear();
+    append_new(layout.variables, known_variables_, added.variables);
+    append_new(layout.objects, known_objects_, added.objects);
+    append_new(layout.regions, known_regions_, added.regions);
+    append_new(layout.flows, known_flows_, added.flows);
+    append_new(layout.results, known_results_, added.results);
+    known_variables_ = layout.variables.size();
+    known_objects_ = layout.objects.size();
+    known_regions_ = layout.regions.size();
+    known_flows_ = layout.flows.size();
+    known_results_ = layout.results.size();
   }
 
   static std::array<std::size_t, kSpaceCount> sizes_of(const Names& names) {
@@ -161,6 +191,12 @@ class Pipelined : public Source {
   std::optional<std::uint64_t> noise_;
   std::uint64_t left_out_blocks_;
   std::array<std::size_t, kSpaceCount> known_ = sizes_of(Names());  // names handed over so far
+  // Likewise, of the layout.
+  std::size_t known_variables_ = 0;
+  std::size_t known_objects_ = 0;
+  std::size_t known_regions_ = 1;
+  std::size_t known_flows_ = 0;
+  std::size_t known_results_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -33,6 +33,7 @@ std::string_view word_for(Space space) {
     case Space::kLabel: return "label";
     case Space::kSite: return "location";
     case Space::kType: return "type";
+    case Space::kObject: return "object";
   }
   return "name";
 }

@@ -5,16 +5,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "check/atomic_sets/verify.h"
+#include "check/units/units.h"
 #include "spec/nearest.h"
 
 namespace syndrome::check {
 namespace atomic_sets {
+
+/// Whether what nobody declared is judged by what connects its steps (check/units).
+bool judges_by_connection(const Options& options) {
+  const bool says_how = options.default_sets ||
+                        (options.spec != nullptr && options.spec->default_sets.has_value());
+  return options.recorded && !says_how;
+}
 
 UnitOptions unit_options(const Options& options) {
   UnitOptions result;
@@ -24,6 +34,7 @@ UnitOptions unit_options(const Options& options) {
     result.span_threads = options.spec->units_span_threads;
   }
   if (options.default_sets) result.sets.otherwise = *options.default_sets;
+  result.only_declared = judges_by_connection(options);
   return result;
 }
 
@@ -226,11 +237,62 @@ class AtomicSets final : public Check {
   CheckResult result_;
 };
 
+/// Two checks as one: of what is declared, and of what connects the rest.
+class Both final : public Check {
+ public:
+  Both(std::unique_ptr<Check> declared, std::unique_ptr<Check> connected)
+      : parts_{Part{std::move(declared)}, Part{std::move(connected)}} {}
+
+  void take(const Batch& batch, const Names& names) override {
+    for (Part& part : parts_) {
+      if (!part.done && !part.check->satisfied()) part.check->take(batch, names);
+    }
+  }
+  [[nodiscard]] bool satisfied() const override {
+    return std::ranges::all_of(
+        parts_, [](const Part& part) { return part.done || part.check->satisfied(); });
+  }
+  [[nodiscard]] bool end_of_pass(const Names& names) override {
+    bool again = false;
+    for (Part& part : parts_) {
+      if (!part.done) part.done = !part.check->end_of_pass(names);
+      again |= !part.done;
+    }
+    return again;
+  }
+  [[nodiscard]] CheckResult result() override {
+    CheckResult all = parts_[0].check->result();
+    CheckResult more = parts_[1].check->result();
+    const auto append = [](auto& to, auto& from) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.end()));
+    };
+    append(all.findings, more.findings);
+    append(all.stats, more.stats);
+    append(all.notes, more.notes);
+    append(all.warnings, more.warnings);
+    all.complete = all.complete && more.complete;
+    if (more.verdict == Verdict::kViolated || all.verdict == Verdict::kClean) {
+      all.verdict = more.verdict;
+    }
+    return all;
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<Check> check;
+    bool done = false;
+  };
+  std::array<Part, 2> parts_;
+};
+
 }  // namespace
 }  // namespace atomic_sets
 
 std::unique_ptr<Check> make_atomic_sets(const Options& options) {
-  return std::make_unique<atomic_sets::AtomicSets>(options);
+  auto declared = std::make_unique<atomic_sets::AtomicSets>(options);
+  if (!atomic_sets::judges_by_connection(options)) return declared;
+  return std::make_unique<atomic_sets::Both>(std::move(declared), make_units(options));
 }
 
 }  // namespace syndrome::check

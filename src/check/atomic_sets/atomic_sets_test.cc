@@ -517,8 +517,8 @@ std::vector<Event> only_shared(const std::vector<Event>& events) {
       segment.at(e.thread.index()) = ++segments;
     } else if (e.kind == EventKind::kRmw || e.order != MemoryOrder::kPlain) {
       repeats.disturb(address(e), 8);
-    } else if (repeats.knows((segment.at(e.thread.index()) << 8) + e.thread.index() + 1, address(e),
-                             8, e.kind == EventKind::kWrite) ||
+    } else if (repeats.knows((segment.at(e.thread.index()) << 8) + e.thread.index() + 1, e.site.value,
+                             address(e), 8, e.kind == EventKind::kWrite) ||
                !shared.has_conflicts(address(e))) {
       continue;
     }

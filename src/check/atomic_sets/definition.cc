@@ -143,6 +143,7 @@ bool UnitsByDefinition::is_default(const Stack& stack, Frame& frame, std::uint32
   const auto is_function = [](const Frame& each) {
     return !each.block && !each.label.library && !each.label.annotation;
   };
+  if (only_declared_ && !sets_.is_declared(set)) return false;
   if (!is_function(frame) || frame.label.never || frame.entry || frame.inherited ||
       is_behind_gap(stack, frame)) {
     return false;

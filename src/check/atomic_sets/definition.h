@@ -23,6 +23,7 @@ class UnitsByDefinition {
  public:
   explicit UnitsByDefinition(const UnitOptions& options)
       : span_threads_(options.span_threads),
+        only_declared_(options.only_declared),
         sets_(options.sets, words_),
         units_(options.sets.spec, words_) {}
 
@@ -85,6 +86,7 @@ class UnitsByDefinition {
   [[nodiscard]] bool is_default(const Stack& stack, Frame& frame, std::uint32_t set);
 
   bool span_threads_;
+  bool only_declared_;
   Words words_;
   SetRule sets_;
   UnitRule units_;

@@ -229,6 +229,7 @@ void SetRule::decide(std::uint32_t variable, const Names& names) {
                   : set_of("declared", declared.name);
     details_of(set).name =
         of_object ? fmt::format("{} of {}", declared.name, parts.object) : declared.name;
+    details_of(set).declared = true;
     add(details_of(set).titles, words_->of(declared.name));
     if (!parts.object.empty()) add_class(set, class_of(parts.name));
     in.push_back({set, parts.inside.empty() ? variable : container(set, variable, parts.name)});

@@ -111,6 +111,11 @@ class SetRule {
     return contains(details_[sets_[set].details].titles, word);
   }
 
+  /// Whether it is of the spec, or of SYNDROME_ATOMIC_SET.
+  [[nodiscard]] bool is_declared(std::uint32_t set) const {
+    return details_[sets_[set].details].declared;
+  }
+
   [[nodiscard]] std::size_t sets() const { return sets_.size(); }
 
   /// Entries of the spec's sets and exclusions that no variable has matched.
@@ -133,6 +138,7 @@ class SetRule {
   };
   struct Details {
     std::string name;                    // empty: that of its locations
+    bool declared = false;
     std::vector<std::uint32_t> classes;  // words
     std::vector<std::uint32_t> titles;   // words
   };

@@ -100,6 +100,8 @@ struct UnitOptions {
   SetRuleOptions sets;
   /// A thread goes on with the units in which it was forked.
   bool span_threads = false;
+  /// On sets that nobody declared, only what is declared is a unit.
+  bool only_declared = false;
 };
 
 /// Follows the functions and blocks of every thread, and tells a `Sink` (as Matcher is one) which
@@ -113,6 +115,7 @@ class UnitTracker : public EventHandlers {
   UnitTracker(const UnitOptions& options, Sink& sink)
       : sink_(&sink),
         span_threads_(options.span_threads),
+        only_declared_(options.only_declared),
         sets_(options.sets, words_),
         units_(options.sets.spec, words_) {}
 
@@ -411,7 +414,7 @@ class UnitTracker : public EventHandlers {
       if (frame.for_all || (!frame.is_block && is_declared(frame, set))) {
         return {static_cast<std::uint32_t>(i), true};
       }
-      if (frame.is_block || frame.never || !frame.is_own ||
+      if (frame.is_block || frame.never || !frame.is_own || !has_defaults(set) ||
           frame.level + 1 != thread.owners.size()) {
         continue;
       }
@@ -421,6 +424,11 @@ class UnitTracker : public EventHandlers {
       if (member || i + 1 == innermost) return {static_cast<std::uint32_t>(i), false};
     }
     return {};
+  }
+
+  /// Whether functions are units on the set that nobody has declared to be.
+  [[nodiscard]] bool has_defaults(std::uint32_t set) const {
+    return !only_declared_ || sets_.is_declared(set);
   }
 
   bool is_declared(const Frame& frame, std::uint32_t set) {
@@ -475,6 +483,7 @@ class UnitTracker : public EventHandlers {
   Sink* sink_;
   const Names* names_ = nullptr;
   bool span_threads_;
+  bool only_declared_;
   Words words_;
   SetRule sets_;
   UnitRule units_;

@@ -1,0 +1,362 @@
+#include "check/units/detector.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace syndrome::check::units {
+namespace {
+
+bool is_access(EventKind kind) {
+  return kind == EventKind::kRead || kind == EventKind::kWrite || kind == EventKind::kRmw;
+}
+
+/// 1 … 5 (check/patterns.h).
+std::uint8_t pattern_of(bool first_writes, bool other_writes, bool second_writes) {
+  if (!first_writes) return second_writes ? 1 : 2;
+  if (!second_writes) return 4;
+  return other_writes ? 5 : 3;
+}
+
+/// Likewise 6 … 14, by the order of e1, x (v at e1's location), y (v at e2's) and e2, the last.
+std::uint8_t pattern_of(bool writes, bool other_writes, EventNumber first, EventNumber x,
+                        EventNumber y) {
+  if (y < first) return writes ? (other_writes ? 8 : 13) : 14;
+  const bool in_order = x < y;
+  if (!writes) return in_order ? 11 : 12;
+  if (other_writes) return in_order ? 6 : 7;
+  return in_order ? 9 : 10;
+}
+
+/// An activation that both are in; 0: none is known.
+EventNumber common(const Access& a, const Access& b) {
+  for (const EventNumber one : a.in) {
+    if (one != 0 && std::ranges::find(b.in, one) != b.in.end()) return one;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Detector::take(const Batch& batch, const Names& names) {
+  flow_.grow(names.layout());
+  EventNumber number = batch.first;
+  for (const Event& event : batch.events) {
+    if (is_access(event.kind)) {
+      if ((event.flags & kDropped) == 0) access(event, number, names);
+    } else {
+      activations_.take(event, number, names);
+      switch (event.kind) {
+        case EventKind::kAcquire:
+        case EventKind::kAcquireShared:
+        case EventKind::kRelease:
+        case EventKind::kReleaseShared:
+          if (event.thread.index() < threads_.size()) {
+            threads_[event.thread.index()].locks = locks_of(event.thread);
+          }
+          break;
+        default: break;
+      }
+    }
+    ++number;
+  }
+}
+
+void Detector::access(const Event& event, EventNumber number, const Names& names) {
+  ++counts_.accesses;
+  const VarId variable = event.var();
+  if (variable.index() >= locations_.size()) locations_.resize(variable.index() + 1);
+  if (event.thread.index() >= threads_.size()) {
+    threads_.resize(event.thread.index() + 1);
+    threads_.back().locks = locks_of(event.thread);
+  }
+  Location& location = locations_[variable.index()];
+  Thread& thread = threads_[event.thread.index()];
+
+  Now now;
+  now.names = &names;
+  now.variable = variable;
+  now.open = activations_.open(event.thread);
+  Access& access = now.access;
+  access.number = number;
+  access.thread = event.thread;
+  access.step = activations_.step(event.thread, event.site);
+  access.context = now.open.empty() ? 0 : now.open.back().context;
+  access.epoch = activations_.epoch(event.thread);
+  access.waits = activations_.waits(event.thread);
+  access.locks = thread.locks;
+  const std::span<const Hold> holds = activations_.holds(event.thread);
+  if (!holds.empty()) access.hold = holds.front().since;
+  for (std::size_t i = 0; i < access.in.size() && i < now.open.size(); ++i) {
+    access.in[i] = now.open[now.open.size() - 1 - i].begin;
+  }
+  access.write = event.kind != EventKind::kRead;
+  access.atomic = event.kind == EventKind::kRmw || event.order != MemoryOrder::kPlain;
+
+  if (!now.open.empty()) {
+    if (location.foreign(event.thread) != 0) look_at_one(now, location);
+    look_at_pairs(now, location, thread);
+  }
+  if (event.kind == EventKind::kRmw) {
+    Access read = access;
+    read.write = false;
+    keep(location, read);
+  }
+  keep(location, access);
+  keep_recent(thread, variable, access);
+  if (location.last_thread != event.thread) {
+    location.other = location.last;
+    location.last_thread = event.thread;
+  }
+  location.last = number;
+}
+
+void Detector::keep(Location& location, const Access& access) {
+  const auto same = std::ranges::find_if(location.ways, [&](const Access& way) {
+    return way.thread == access.thread && way.context == access.context &&
+           way.step == access.step && way.write == access.write;
+  });
+  if (same != location.ways.end()) {
+    *same = access;
+    return;
+  }
+  if (location.ways.size() == kMostWays) {
+    location.ways.erase(std::ranges::min_element(location.ways, {}, &Access::number));
+  }
+  location.ways.push_back(access);
+}
+
+void Detector::keep_recent(Thread& thread, VarId variable, const Access& access) {
+  for (Recent& recent : thread.recent) {
+    if (recent.variable == variable && recent.access.context == access.context &&
+        recent.access.step == access.step && recent.access.write == access.write) {
+      recent.access = access;
+      return;
+    }
+  }
+  thread.recent[thread.next] = {variable, access};
+  thread.next = (thread.next + 1) % kRecent;
+}
+
+std::uint32_t Detector::locks_of(ThreadId thread) {
+  std::vector<LockId> locks;
+  for (const Hold& hold : activations_.holds(thread)) locks.push_back(hold.lock);
+  std::ranges::sort(locks);
+  const auto [known, is_new] =
+      lock_sets_.try_emplace(std::move(locks), static_cast<std::uint32_t>(locks_.size()));
+  if (is_new) locks_.push_back(known->first);
+  return known->second;
+}
+
+bool Detector::has_lock(const Access& access, LockId lock) const {
+  return std::ranges::binary_search(locks_[access.locks], lock);
+}
+
+const Activation* Detector::around(const Now& now, const Access& access) {
+  for (const Activation& activation : now.open | std::views::reverse) {
+    if (activation.begin <= access.number) return &activation;
+  }
+  return nullptr;
+}
+
+SiteId Detector::step_in(const Activation& activation, const Access& access) const {
+  SiteId step = access.step;
+  for (ContextId at = access.context; at != activation.context && at != 0;
+       at = activations_.around(at)) {
+    step = activations_.call(at);
+  }
+  return step;
+}
+
+bool Detector::reaches(const Activation& activation, const Access& access) const {
+  SiteId step = access.step;
+  for (ContextId at = access.context; at != activation.context && at != 0;
+       at = activations_.around(at)) {
+    if (!flow_.reaches_result(step)) return false;
+    step = activations_.call(at);
+  }
+  return true;
+}
+
+const Hold* Detector::held_against(const Access& first, const Access& other) const {
+  for (const Hold& hold : activations_.holds(first.thread)) {
+    if (hold.since < first.number && !has_lock(other, hold.lock)) return &hold;
+  }
+  return nullptr;
+}
+
+bool Detector::is_rechecked(const Now& now, const Location& location, const Access& first,
+                            const Access& other) const {
+  for (const Access& read : location.ways) {
+    if (read.write || read.thread != first.thread || read.number <= other.number) continue;
+    const bool in_section =
+        std::ranges::any_of(activations_.holds(first.thread), [&](const Hold& hold) {
+          return hold.since < read.number && hold.since > first.number;
+        });
+    if (!in_section) continue;
+    const Activation* const both = around(now, read);
+    if (both == nullptr || !reaches(*both, read)) continue;
+    const std::uint32_t how = flow_.how(step_in(*both, read), step_in(*both, now.access));
+    if ((how & (unit::kFlowControl | unit::kFlowCompared)) != 0) return true;
+  }
+  return false;
+}
+
+void Detector::look_at_one(const Now& now, const Location& location) {
+  const Access& second = now.access;
+  const EventNumber foreign = location.foreign(second.thread);
+  for (const Access& first : location.ways) {
+    if (first.thread != second.thread || first.number >= foreign || first.epoch != second.epoch) {
+      continue;
+    }
+    const Activation* const unit = around(now, first);
+    if (unit == nullptr) continue;
+    const SiteId from = step_in(*unit, first);
+    const SiteId to = step_in(*unit, second);
+    if (from == to) continue;  // two rounds of a loop
+    OneLocation candidate;
+    candidate.first_writes = first.write;
+    candidate.second_writes = second.write;
+    candidate.how = flow_.how(from, to);
+    candidate.reaches = reaches(*unit, first);
+    candidate.atomic = first.atomic || second.atomic;
+    candidate.waited = first.waits != second.waits;
+    candidate.re_reads = !second.write && flow_.decides(to);
+    Judgement best;
+    const Access* best_other = nullptr;
+    const Hold* best_hold = nullptr;
+    for (const Access& other : location.ways) {
+      if (other.thread == second.thread || other.number <= first.number) continue;
+      if (!other.write && !(first.write && second.write)) continue;
+      ++counts_.candidates;
+      const Hold* const hold = held_against(first, other);
+      candidate.held = hold != nullptr;
+      candidate.rechecked =
+          !first.write && second.write && is_rechecked(now, location, first, other);
+      const Judgement judgement = judge(candidate);
+      if (judgement.tier <= best.tier) continue;
+      best = judgement;
+      best_other = &other;
+      best_hold = hold;
+    }
+    if (best_other == nullptr) continue;
+    Found found;
+    found.judgement = best;
+    found.pattern = pattern_of(first.write, best_other->write, second.write);
+    found.events = {first.number, best_other->number, second.number, 0};
+    found.first = found.second = now.variable;
+    found.function = unit->function;
+    found.unit = unit->begin;
+    found.other = best_other->in[0] != 0 ? best_other->in[0] : best_other->number;
+    found.from = from;
+    found.to = to;
+    if (best.link == Link::kHold) found.lock = best_hold->lock;
+    report(found);
+  }
+}
+
+void Detector::look_at_pairs(const Now& now, const Location& location, const Thread& thread) {
+  if (location.foreign(now.access.thread) == 0) return;
+  for (const Recent& recent : thread.recent) {
+    const Access& first = recent.access;
+    if (first.number == 0 || recent.variable == now.variable ||
+        first.write != now.access.write || first.epoch != now.access.epoch ||
+        first.waits != now.access.waits) {
+      continue;
+    }
+    if (locations_[recent.variable.index()].foreign(first.thread) <= first.number) continue;
+    look_at_pair(now, location, recent);
+  }
+}
+
+void Detector::look_at_pair(const Now& now, const Location& location, const Recent& recent) {
+  const Access& first = recent.access;
+  const Access& second = now.access;
+  const Activation* const unit = around(now, first);
+  if (unit == nullptr) return;
+  const SiteId from = step_in(*unit, first);
+  const SiteId to = step_in(*unit, second);
+  if (from == to) return;
+  const Layout& layout = now.names->layout();
+  TwoLocations candidate;
+  candidate.writes = second.write;
+  candidate.how = flow_.how(from, to) | (flow_.how(to, from) & ~std::uint32_t{unit::kFlowAddress});
+  candidate.reaches = reaches(*unit, first) && reaches(*unit, second);
+  candidate.atomic = first.atomic || second.atomic;
+
+  Found found;
+  const auto index = static_cast<std::size_t>(unit - now.open.data());
+  for (const ObjectId object : activations_.objects(second.thread, index)) {
+    if (object.index() >= layout.objects.size()) continue;
+    const Extent& extent = layout.objects[object.index()];
+    if (!layout.belongs(recent.variable, extent) || !layout.belongs(now.variable, extent)) continue;
+    candidate.same_object = true;
+    found.object = object;
+    found.has_object = true;
+    break;
+  }
+  const Region* const global = layout.global_of(now.variable);
+  if (global != nullptr && global == layout.global_of(recent.variable)) {
+    candidate.same_object = true;
+  }
+  constexpr std::uint32_t kEvidence =
+      unit::kFlowJoined | unit::kFlowSource | unit::kFlowAddress;
+  if (!candidate.same_object && (candidate.how & kEvidence) == 0) return;
+
+  const Location& other_location = locations_[recent.variable.index()];
+  for (const Access& x : other_location.ways) {
+    if (x.thread == second.thread || x.number <= first.number) continue;
+    if (!x.write && !second.write) continue;
+    for (const Access& y : location.ways) {
+      if (y.thread != x.thread || y.write != x.write) continue;
+      const bool one_section = x.hold != 0 && x.hold == y.hold;
+      const EventNumber activation = common(x, y);
+      if (!one_section && activation == 0) continue;
+      ++counts_.candidates;
+      candidate.other_together = one_section;
+      if (!one_section && x.in[0] == y.in[0]) {
+        const std::uint32_t how = flow_.how(x.step, y.step) | flow_.how(y.step, x.step);
+        candidate.other_together =
+            (how & (x.write ? unit::kFlowSource : unit::kFlowJoined)) != 0;
+      }
+      const Hold* const hold = held_against(first, x);
+      candidate.held = hold != nullptr;
+      const Judgement judgement = judge(candidate);
+      if (judgement.tier == Tier::kNone) continue;
+      found.judgement = judgement;
+      found.pattern = pattern_of(second.write, x.write, first.number, x.number, y.number);
+      found.swapped = y.number < first.number;
+      found.events = {first.number, x.number, y.number, second.number};
+      std::ranges::sort(found.events);
+      found.first = found.swapped ? now.variable : recent.variable;
+      found.second = found.swapped ? recent.variable : now.variable;
+      found.function = unit->function;
+      found.unit = unit->begin;
+      found.other = activation != 0 ? activation : x.in[0] != 0 ? x.in[0] : x.number;
+      found.from = from;
+      found.to = to;
+      if (judgement.link == Link::kHold) found.lock = hold->lock;
+      report(found);
+      return;
+    }
+  }
+}
+
+void Detector::report(Found found) {
+  // The same steps, however often; a pattern of two locations is another matter than one of one.
+  std::uint64_t key = (std::uint64_t{found.from.value} << 32) | found.to.value;
+  key = key * 0x9E3779B97F4A7C15u + found.function.value * 32 + found.pattern;
+  const auto [group, is_new] = groups_.try_emplace(key, found_.size());
+  if (is_new) {
+    found_.push_back(found);
+    return;
+  }
+  Found& known = found_[group->second];
+  found.count = known.count + 1;
+  if (found.judgement.tier > known.judgement.tier) {
+    known = found;
+  } else {
+    known.count = found.count;
+  }
+}
+
+}  // namespace syndrome::check::units

@@ -1,0 +1,78 @@
+// When three accesses, or four, are a bug and not noise (docs/units.md).
+//
+// u is an activation of one thread, with two accesses e1 and e2 in different steps; v is another
+// thread, which comes in between. The rule asks what connects e1 and e2: the program's text (flow),
+// or a lock that u holds from the one to the other and v has not got.
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "check/units/flow_table.h"
+#include "event/ids.h"
+
+namespace syndrome::check::units {
+
+enum class Tier : std::uint8_t { kNone, kPossible, kLikely, kCertain };
+
+[[nodiscard]] constexpr std::string_view name_of(Tier tier) {
+  switch (tier) {
+    case Tier::kNone: return "";
+    case Tier::kPossible: return "possible";
+    case Tier::kLikely: return "likely";
+    case Tier::kCertain: return "certain";
+  }
+  return "";
+}
+
+/// What connects e1 and e2.
+enum class Link : std::uint8_t {
+  kNone,
+  kData,     // what e1 reads is what e2 writes or works with
+  kHandle,   // the same, and it is a pointer
+  kAddress,  // it is where e2 accesses
+  kControl,  // it decides whether e2 happens
+  kJoined,   // what both read is put together
+  kSource,   // what both write comes from one source
+  kHold,     // u holds a lock from e1 to e2 that v has not got
+};
+
+struct Judgement {
+  Tier tier = Tier::kNone;
+  Link link = Link::kNone;
+};
+
+/// The better founded one.
+[[nodiscard]] constexpr Judgement better(Judgement a, Judgement b) {
+  return b.tier > a.tier ? b : a;
+}
+
+/// e1, v, e2 at one location.
+struct OneLocation {
+  bool first_writes = false;
+  bool second_writes = false;
+  std::uint32_t how = 0;    // unit::FlowHow from the step of e1 to that of e2
+  bool reaches = true;      // what e1 reads comes up to u's own step
+  bool held = false;        // u holds a lock from e1 to e2 that v has not got
+  bool atomic = false;      // one of the accesses is
+  bool waited = false;      // u waited for another thread in between
+  bool rechecked = false;   // e2's critical section reads the location again, and that decides e2
+  bool re_reads = false;    // e2 reads, and what it reads decides about something
+};
+[[nodiscard]] Judgement judge(const OneLocation& candidate);
+
+/// e1 at one location, e2 at another; v accesses both, in one activation or critical section.
+struct TwoLocations {
+  bool writes = false;           // e1 and e2 do
+  std::uint32_t how = 0;         // between their steps
+  bool reaches = true;
+  bool same_object = false;      // u works on an object that has both
+  bool held = false;
+  bool atomic = false;
+  bool waited = false;
+  bool other_together = false;   // v: in one critical section, from one source, or joined
+};
+[[nodiscard]] Judgement judge(const TwoLocations& candidate);
+
+}  // namespace syndrome::check::units

@@ -1,0 +1,53 @@
+// A job's state is tested with one call and changed with another, so it can be both completed and cancelled.
+// harm: Job::complete, Job::cancel and state_
+#include <atomic>
+#include <cassert>
+#include <cstdio>
+#include <deque>
+#include <thread>
+
+enum class State { Pending, Done, Cancelled };
+
+class Job {
+public:
+    bool complete() { return leave_pending(State::Done); }
+    bool cancel() { return leave_pending(State::Cancelled); }
+    State state() const { return state_.load(); }
+
+private:
+    bool leave_pending(State to) {
+        if (state_.load() != State::Pending)
+            return false;
+        state_.store(to);
+        return true;
+    }
+
+    std::atomic<State> state_{State::Pending};
+};
+
+int main() {
+    constexpr int kJobs = 40000;
+    std::deque<Job> jobs(kJobs);
+    int completed = 0, cancelled = 0;
+    std::atomic<int> here{0};
+    auto meet = [&here] {
+        here++;
+        while (here < 2)
+            std::this_thread::yield();
+    };
+    std::thread worker([&] {
+        meet();
+        for (Job &j : jobs)
+            completed += j.complete();
+    });
+    std::thread user([&] {
+        meet();
+        for (Job &j : jobs)
+            cancelled += j.cancel();
+    });
+    worker.join();
+    user.join();
+    std::printf("completed %d + cancelled %d of %d jobs: %s\n", completed, cancelled, kJobs,
+                completed + cancelled == kJobs ? "ok" : "WRONG");
+    return 0;
+}

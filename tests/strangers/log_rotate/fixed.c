@@ -1,0 +1,52 @@
+// The size test and the rotation are done under one lock.
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define LIMIT 100
+#define WRITERS 3
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static int logf_size;
+static int rotations;
+static int too_early;
+
+/* caller holds log_lock */
+static void log_rotate(void)
+{
+    if (logf_size < LIMIT)
+        too_early++;
+    logf_size = 0;
+    rotations++;
+}
+
+
+static void log_append(const char *msg)
+{
+    pthread_mutex_lock(&log_lock);
+    if (logf_size >= LIMIT)
+        log_rotate();
+    for (const char *p = msg; *p; p++)
+        logf_size++;
+    pthread_mutex_unlock(&log_lock);
+}
+
+static void *writer(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 30000; i++)
+        log_append(i % 2 ? "GET /index.html" : "POST /login");
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t t[WRITERS];
+    for (int i = 0; i < WRITERS; i++)
+        pthread_create(&t[i], NULL, writer, NULL);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(t[i], NULL);
+    printf("%d rotations, %d of a log that was not full: %s\n", rotations, too_early, too_early ? "WRONG" : "ok");
+    assert(too_early == 0 && rotations > 0);
+    return 0;
+}

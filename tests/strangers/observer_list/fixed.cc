@@ -1,0 +1,73 @@
+// Listeners are called while the list is locked, so removal waits for running calls.
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+class Listener {
+    std::mutex mu_;
+    bool closed_ = false;
+    int events_ = 0, late_ = 0;
+
+public:
+    void on_event() {
+        std::lock_guard<std::mutex> g(mu_);
+        if (closed_)
+            late_++;
+        events_++;
+    }
+    void close() {
+        std::lock_guard<std::mutex> g(mu_);
+        closed_ = true;
+    }
+    int late() {
+        std::lock_guard<std::mutex> g(mu_);
+        return late_;
+    }
+};
+
+class Subject {
+    std::mutex mu_;
+    std::vector<std::shared_ptr<Listener>> listeners_;
+
+public:
+    void add(std::shared_ptr<Listener> l) {
+        std::lock_guard<std::mutex> g(mu_);
+        listeners_.push_back(std::move(l));
+    }
+    void remove(const std::shared_ptr<Listener> &l) {
+        std::lock_guard<std::mutex> g(mu_);
+        listeners_.erase(std::remove(listeners_.begin(), listeners_.end(), l), listeners_.end());
+    }
+    void notify() {
+        std::lock_guard<std::mutex> g(mu_);
+        for (auto &l : listeners_)
+            l->on_event();
+    }
+};
+
+int main() {
+    Subject subject;
+    int late = 0;
+    std::thread notifier([&] {
+        for (int i = 0; i < 20000; i++)
+            subject.notify();
+    });
+    std::thread window([&] {
+        for (int i = 0; i < 10000; i++) {
+            auto l = std::make_shared<Listener>();
+            subject.add(l);
+            subject.remove(l);
+            l->close();
+            late += l->late();
+        }
+    });
+    notifier.join();
+    window.join();
+    std::printf("events after close %d: %s\n", late, late ? "WRONG" : "ok");
+    assert(late == 0);
+    return 0;
+}

@@ -1,0 +1,53 @@
+// Number and history entry are made in one critical section.
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+struct Order {
+    long number;
+    std::string customer;
+};
+
+class OrderBook {
+public:
+    long place(const std::string &customer) {
+        std::lock_guard<std::mutex> g(mu_);
+        long n = next_number_++;
+        history_.push_back(Order{n, customer});
+        return n;
+    }
+
+    std::vector<Order> report() const {
+        std::lock_guard<std::mutex> g(mu_);
+        auto copy = history_;
+        return copy;
+    }
+
+private:
+
+    mutable std::mutex mu_;
+    long next_number_ = 1;
+    std::vector<Order> history_;
+};
+
+int main() {
+    OrderBook book;
+    auto till = [&book](const char *who) {
+        for (int i = 0; i < 15000; i++)
+            book.place(who);
+    };
+    std::thread a(till, "ann"), b(till, "bob");
+    a.join();
+    b.join();
+    auto all = book.report();
+    int swapped = 0;
+    for (std::size_t i = 1; i < all.size(); i++)
+        swapped += all[i - 1].number > all[i].number;
+    std::printf("%zu orders, out of order %d: %s\n", all.size(), swapped, swapped ? "WRONG" : "ok");
+    assert(swapped == 0 && all.size() == 30000);
+    return 0;
+}

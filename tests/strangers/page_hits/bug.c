@@ -1,0 +1,58 @@
+// The hit counter is fetched with one call and stored with another, so concurrent hits vanish.
+// harm: record_hit and page.hits
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define VISITORS 3
+#define VISITS 20000
+
+struct page {
+    pthread_mutex_t mu;
+    long hits;
+    unsigned long version;
+};
+
+static struct page page = {PTHREAD_MUTEX_INITIALIZER, 0, 0};
+
+static long page_get_hits(struct page *p)
+{
+    pthread_mutex_lock(&p->mu);
+    long h = p->hits;
+    pthread_mutex_unlock(&p->mu);
+    return h;
+}
+
+static void page_set_hits(struct page *p, long h)
+{
+    pthread_mutex_lock(&p->mu);
+    p->hits = h;
+    p->version++;
+    pthread_mutex_unlock(&p->mu);
+}
+
+static void record_hit(struct page *p)
+{
+    long h = page_get_hits(p);
+    page_set_hits(p, h + 1);
+}
+
+static void *visitor(void *arg)
+{
+    struct page *p = arg;
+    for (int i = 0; i < VISITS; i++)
+        record_hit(p);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t t[VISITORS];
+    for (int i = 0; i < VISITORS; i++)
+        pthread_create(&t[i], NULL, visitor, &page);
+    for (int i = 0; i < VISITORS; i++)
+        pthread_join(t[i], NULL);
+    long got = page_get_hits(&page), want = (long)VISITORS * VISITS;
+    printf("hits %ld of %ld: %s\n", got, want, got == want ? "ok" : "WRONG");
+    return 0;
+}

@@ -1,0 +1,53 @@
+// Two threads that miss the same key both insert it, and the byte count is charged twice for one entry.
+// harm: ThumbnailCache::get and cache_, bytes_used_
+#include <cassert>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+struct ThumbnailCache {
+    std::mutex mu_;
+    std::unordered_map<int, std::string> cache_;
+    std::size_t bytes_used_ = 0;
+
+    static std::string render(int id) { return std::string(10 + id % 50, char('a' + id % 26)); }
+
+    std::string get(int id) {
+        {
+            std::lock_guard g(mu_);
+            if (auto it = cache_.find(id); it != cache_.end())
+                return it->second;
+        }
+        std::string img = render(id);
+        std::lock_guard g(mu_);
+        cache_[id] = img;
+        bytes_used_ += img.size();
+        return img;
+    }
+
+    std::size_t recount() {
+        std::lock_guard g(mu_);
+        std::size_t n = 0;
+        for (auto &kv : cache_)
+            n += kv.second.size();
+        return n;
+    }
+};
+
+int main() {
+    ThumbnailCache cache;
+    auto browse = [&cache](std::size_t *shown) {
+        for (int id = 0; id < 8000; id++)
+            *shown += cache.get(id).size();
+    };
+    std::size_t a = 0, b = 0;
+    std::thread t1(browse, &a), t2(browse, &b);
+    t1.join();
+    t2.join();
+    std::size_t real = cache.recount();
+    std::printf("charged %zu, really held %zu: %s\n", cache.bytes_used_, real,
+                cache.bytes_used_ == real ? "ok" : "WRONG");
+    return 0;
+}

@@ -1,0 +1,57 @@
+// Both stacks are locked for the whole move.
+#include <cassert>
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+class Document {
+    mutable std::mutex undo_mu_, redo_mu_;
+    std::vector<int> undo_, redo_;
+
+public:
+    explicit Document(int edits) {
+        for (int i = 0; i < edits; i++)
+            undo_.push_back(i);
+    }
+
+    void undo() { shift(undo_mu_, undo_, redo_mu_, redo_); }
+    void redo() { shift(redo_mu_, redo_, undo_mu_, undo_); }
+
+    std::size_t edits_on_record() const {
+        std::scoped_lock both(undo_mu_, redo_mu_);
+        return undo_.size() + redo_.size();
+    }
+
+private:
+    static void shift(std::mutex &from_mu, std::vector<int> &from, std::mutex &to_mu, std::vector<int> &to) {
+        std::scoped_lock both(from_mu, to_mu);
+        if (from.empty())
+            return;
+        to.push_back(from.back());
+        from.pop_back();
+    }
+};
+
+int main() {
+    Document doc(20);
+    int short_saves = 0;
+    std::thread saver([&] {
+        for (int i = 0; i < 10000; i++)
+            short_saves += doc.edits_on_record() != 20;
+    });
+    std::thread editor([&] {
+        for (int i = 0; i < 15000; i++) {
+            doc.undo();
+            doc.undo();
+            doc.redo();
+            doc.redo();
+        }
+    });
+    saver.join();
+    editor.join();
+    std::printf("incomplete saves %d: %s\n", short_saves, short_saves ? "WRONG" : "ok");
+    assert(short_saves == 0);
+    return 0;
+}
