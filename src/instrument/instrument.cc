@@ -13,7 +13,9 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "event/sources.h"
@@ -21,6 +23,7 @@
 #include "event/wire.h"
 #include "instrument/abi.h"
 #include "instrument/accessors.h"
+#include "instrument/flow.h"
 #include "instrument/plan.h"
 #include "instrument/probes.h"
 #include "instrument/recognize.h"
@@ -120,7 +123,8 @@ class Instrumenter {
         annotations_(annotations_of(module)),
         cxx_(is_cxx(module)) {}
 
-  void function(llvm::Function& function, const Plan& plan) {
+  void function(llvm::Function& function, const Plan& plan, const Flows& flows) {
+    site_of_.clear();
     migrates_ = function.isPresplitCoroutine();
     // Without enter and exit, each access names its function itself.
     leaves_ = plan.leaf || !plan.framed;
@@ -144,6 +148,7 @@ class Instrumenter {
       at.SetCurrentDebugLocation({});
       caller = probes_.load_call(at, false);
       probes_.control(at, wire::Control::kEnter, address_, caller, false);
+      if (steps_of(plan).size() > 1) add_objects(at, function, flows);
       if (!plan.setjmps.empty()) {
         llvm::IRBuilder<> top(&*function.getEntryBlock().begin());
         frame = top.CreateAlloca(top.getInt64Ty());
@@ -160,6 +165,7 @@ class Instrumenter {
     for (llvm::FenceInst* fence : plan.fences) add(*fence);
     for (llvm::CallBase* call : plan.calls) {
       const std::uint32_t site = sites_.call(*call, plan.last.lookup(call));
+      site_of_[call].push_back(site);
       llvm::IRBuilder<> at(call);
       // In a coroutine nobody knows which function the number belongs to.
       const bool known = !leaves_ && site <= 0xffff;
@@ -172,6 +178,7 @@ class Instrumenter {
       probes_.runtime(at, abi::kResume, at.getVoidTy(),
                       {at.CreateLoad(at.getInt64Ty(), frame, true)});
     }
+    connect(flows);
     if (leaves_) return;
     // C++'s own, even where the source has nothing to clean up: the inliner joins only functions of
     // one personality.
@@ -228,7 +235,52 @@ class Instrumenter {
     llvm::appendToGlobalCtors(module_, constructor, 0);
   }
 
+  /// What may be a step.
+  [[nodiscard]] static std::vector<const llvm::Instruction*> steps_of(const Plan& plan) {
+    std::vector<const llvm::Instruction*> steps;
+    for (const PlannedAccess& each : plan.accesses) steps.push_back(each.instruction);
+    for (const PlannedRange& each : plan.ranges) steps.push_back(each.instruction);
+    for (const PlannedAtomic& each : plan.atomics) steps.push_back(each.instruction);
+    for (const llvm::CallBase* each : plan.calls) steps.push_back(each);
+    return steps;
+  }
+
  private:
+  /// The objects that the function works on, behind its kEnter.
+  void add_objects(llvm::IRBuilder<>& at, llvm::Function& function, const Flows& flows) {
+    for (const Flows::Object& object : flows.objects) {
+      const std::uint32_t site = sites_.object(object.type, object.bytes);
+      llvm::Value* address = at.CreatePtrToInt(function.getArg(object.argument), at.getInt64Ty());
+      address = at.CreateAnd(address, wire::kAddressMask);
+      probes_.word(at, at.CreateOr(address, wire::access(0, site)), migrates_);
+    }
+  }
+
+  /// What connects the function's steps, now that they have sites.
+  void connect(const Flows& flows) {
+    const auto steps_at = [this](const llvm::Instruction* instruction) {
+      std::vector<std::uint32_t> steps;
+      const auto found = site_of_.find(instruction);
+      if (found == site_of_.end()) return steps;
+      for (const std::uint32_t site : found->second) {
+        steps.push_back(unit_.program_site(unit_.reference(site)));
+      }
+      return steps;
+    };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pairs;
+    for (const Flows::Pair& pair : flows.pairs) {
+      for (const std::uint32_t from : steps_at(pair.from)) {
+        for (const std::uint32_t to : steps_at(pair.to)) {
+          if (from != to) pairs[{from - 1, to - 1}] |= pair.how;
+        }
+      }
+    }
+    for (const auto& [sites, how] : pairs) unit_.add_flow({sites.first, sites.second, how});
+    for (const llvm::Instruction* result : flows.results) {
+      for (const std::uint32_t step : steps_at(result)) unit_.mark_result(step);
+    }
+  }
+
   static bool is_variable(const llvm::GlobalVariable& global) {
     if (global.isDeclaration() || global.isConstant() || global.isThreadLocal() ||
         global.hasAvailableExternallyLinkage() || global.getAddressSpace() != 0) {
@@ -312,6 +364,7 @@ class Instrumenter {
   void add(const PlannedAccess& planned) {
     const std::uint32_t site =
         sites_.access(*planned.instruction, planned.pointer, planned.kind, planned.bytes);
+    site_of_[planned.instruction].push_back(site);
     if (const auto twin = twins_->find(planned.instruction); twin != twins_->end()) {
       mark(planned, llvm::cast<llvm::Instruction>(&*twin->second), site);
     }
@@ -363,7 +416,9 @@ class Instrumenter {
     llvm::IRBuilder<> at(&memory);
     const bool stays = length != nullptr && bytes <= kMostInline;
     const auto site = [&](llvm::Value* pointer, unit::SiteKind kind) {
-      return sites_.access(memory, pointer, kind, stays ? bytes : 0);
+      const std::uint32_t number = sites_.access(memory, pointer, kind, stays ? bytes : 0);
+      site_of_[&memory].push_back(number);
+      return number;
     };
     if (stays || leaves_) {
       // Copies of a coroutine: of the beginning only, when the length is not known.
@@ -477,6 +532,7 @@ class Instrumenter {
     llvm::Value* kind = what_of(after, instruction, bytes);
     const std::uint32_t site =
         sites_.access(instruction, atomic.pointer, unit::SiteKind::kAtomic, bytes);
+    site_of_[&instruction].push_back(site);
     probes_.runtime(before, abi::kAtomicBegin, before.getVoidTy(), {atomic.pointer});
     probes_.runtime(after, abi::kAtomicEnd, after.getVoidTy(),
                     {atomic.pointer, after.getInt32(leaves_ ? 0 : site), kind});
@@ -501,6 +557,7 @@ class Instrumenter {
   llvm::DenseMap<const llvm::Function*, llvm::Constant*> sources_;
   bool cxx_;
   // Of the function at hand.
+  llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<std::uint32_t, 2>> site_of_;
   llvm::Constant* address_ = nullptr;
   bool leaves_ = false;
   bool migrates_ = false;
@@ -529,11 +586,23 @@ void add_probes(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function
                 Mode mode) {
   const Planner planner(module, plain);
   add_summary(module, planner, mode == Mode::kFast);
+  // Before any of them changes.
+  llvm::DenseMap<const llvm::Function*, Flows> flows;
+  {
+    FlowAnalysis analysis(module);
+    for (const llvm::Function& function : module) {
+      if (const Plan* plan = planner.plan_of(function)) {
+        flows[&function] = analysis.of(function, Instrumenter::steps_of(*plan));
+      }
+    }
+  }
   Instrumenter instrumenter(module, mode);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) functions.push_back(&function);
   for (llvm::Function* function : functions) {
-    if (const Plan* plan = planner.plan_of(*function)) instrumenter.function(*function, *plan);
+    if (const Plan* plan = planner.plan_of(*function)) {
+      instrumenter.function(*function, *plan, flows[function]);
+    }
   }
   instrumenter.finish();
   strip_attributes(module);

@@ -166,6 +166,15 @@ std::uint32_t Sites::access(const llvm::Instruction& at, const llvm::Value* poin
   return unit_.add_site(site);
 }
 
+std::uint32_t Sites::object(llvm::StringRef type, std::uint64_t bytes) {
+  unit::Site site;
+  site.kind = unit::SiteKind::kObject;
+  site.name = unit_.string(type);
+  site.bytes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  return unit_.add_site(site);
+}
+
 std::uint32_t Sites::call(const llvm::CallBase& at, std::uint8_t flags) {
   unit::Site site = place(at.getDebugLoc().get(), *at.getFunction());
   site.kind = unit::SiteKind::kCall;

@@ -43,6 +43,8 @@ class Sites {
   std::uint32_t access(const llvm::Instruction& at, const llvm::Value* pointer, unit::SiteKind kind,
                        std::uint64_t bytes);
   std::uint32_t call(const llvm::CallBase& at, std::uint8_t flags);
+  /// unit::SiteKind::kObject.
+  std::uint32_t object(llvm::StringRef type, std::uint64_t bytes);
 
   [[nodiscard]] Names& names() { return names_; }
 

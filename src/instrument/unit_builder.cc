@@ -57,8 +57,14 @@ llvm::Constant* UnitBuilder::address_of(std::uint32_t function) const {
 std::uint32_t UnitBuilder::offset_of(std::uint32_t handle) const {
   if (handle == 0) return 0;
   const std::size_t base = sizeof(unit::Header) + functions_.size() * sizeof(unit::Function) +
-                           sites_.size() * sizeof(unit::Site);
+                           sites_.size() * sizeof(unit::Site) + flows_.size() * sizeof(unit::Flow);
   return static_cast<std::uint32_t>(base) + handle - 1;
+}
+
+std::uint32_t UnitBuilder::program_site(std::uint32_t reference) const {
+  std::uint32_t at = reference;
+  while (at != 0 && (sites_[at - 1].flags & unit::kSystemSite) != 0) at = sites_[at - 1].inlined;
+  return at != 0 ? at : reference;
 }
 
 llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t directory,
@@ -78,6 +84,7 @@ llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t dire
   header.abi = wire::kAbi;
   header.functions = static_cast<std::uint32_t>(functions_.size());
   header.sites = static_cast<std::uint32_t>(sites_.size());
+  header.flows = static_cast<std::uint32_t>(flows_.size());
   header.name = offset_of(name);
   header.directory = offset_of(directory);
   header.flags = flags;
@@ -94,6 +101,7 @@ llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t dire
   append(&header, sizeof header);
   append(functions_.data(), functions_.size() * sizeof(unit::Function));
   append(sites_.data(), sites_.size() * sizeof(unit::Site));
+  append(flows_.data(), flows_.size() * sizeof(unit::Flow));
   append(strings_.data(), strings_.size());
 
   llvm::Constant* data =

@@ -105,6 +105,8 @@ Json json_of(const Finding& finding) {
     object["set"] = finding.set;
     object["locations"] = finding.locations;
     object["units"] = finding.units;
+    if (!finding.tier.empty()) object["tier"] = finding.tier;
+    if (!finding.connection.empty()) object["connection"] = finding.connection;
   }
   if (!finding.schedule.empty()) {
     if (finding.read != 0) object["read"] = finding.read;

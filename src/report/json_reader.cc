@@ -218,6 +218,8 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
       reader.number(object, "pattern", path, false, check::atomic_sets::kPatternCount));
   finding.set = reader.text(object, "set", path, false);
   finding.locations = reader.texts(object, "locations", path);
+  finding.tier = reader.text(object, "tier", path, false);
+  finding.connection = reader.text(object, "connection", path, false);
   finding.read = reader.number(object, "read", path, false);
   finding.write = reader.number(object, "write", path, false);
   finding.challenger = reader.number(object, "challenger", path, false);

@@ -51,6 +51,8 @@ class Maker {
     finding.set = found.set;
     finding.locations = found.locations;
     finding.units = found.units;
+    finding.tier = found.tier;
+    finding.connection = found.connection;
     finding.read = found.read;
     finding.write = found.write;
     finding.challenger = found.challenger;

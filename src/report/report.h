@@ -92,6 +92,8 @@ struct Finding {
   std::string set;
   std::vector<std::string> locations;
   std::vector<EventNumber> units;
+  std::string tier;        // certain, likely, possible; empty where sets and units were declared
+  std::string connection;  // what connects the steps; a sentence without its full stop
   // nondeterministic-read, unsettled-final-value (check/finding.h).
   EventNumber read = 0;
   EventNumber write = 0;

@@ -62,6 +62,7 @@ std::string whereabouts(const Finding& finding) {
                                   : fmt::format(", event {}", block->begin);
   } else if (is_pattern(finding)) {
     where = fmt::format("pattern {}, event {}", finding.pattern, finding.event);
+    if (!finding.tier.empty()) where = finding.tier + ", " + where;
   } else if (is_pair(finding, "race")) {
     where = fmt::format("events {} and {}", finding.events[0], finding.events[1]);
   }
@@ -82,6 +83,12 @@ Explanation explain(const Finding& finding) {
   }
   if (is_pair(finding, "conflict-in-block")) return {{}, conflict_words(finding)};
   if (is_reordering(finding)) return {{}, reordering_words(finding)};
+  if (is_pattern(finding) && !finding.tier.empty()) {
+    const std::string connected =
+        finding.connection.empty() ? "" : fmt::format(" What connects the two steps: {}.", finding.connection);
+    return {{},
+            fmt::format("{}. {}{}", pattern_words(finding), pattern_meaning(finding), connected)};
+  }
   if (is_pattern(finding)) {
     return {{},
             fmt::format("{}. {} (Pattern {}, atomic set {}.)", pattern_words(finding),

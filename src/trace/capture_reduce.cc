@@ -88,6 +88,7 @@ class Toucher : public WordScan<Toucher> {
   }
 
  private:
+  void on_object(wire::Word) {}
   void on_access(wire::Word, wire::Word, ScanTables::Site site, std::uint32_t index,
                  std::uint64_t address) {
     if ((site.bits & ScanTables::Site::kTellsObject) != 0) {

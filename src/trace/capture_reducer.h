@@ -99,6 +99,16 @@ class ThreadReducer : public WordScan<ThreadReducer> {
     released_ = false;
     add_items(address, site.bytes(), kinds_of(site), at);
   }
+  void on_object(wire::Word word) {
+    if (frames().empty()) return;
+    ScanFrame& frame = frames().back();
+    if (frame.told) {
+      out_->words.push_back(word);
+      return;
+    }
+    const auto room = std::ranges::find(frame.objects, wire::Word{0});
+    if (room != frame.objects.end()) *room = word;
+  }
   void on_range(std::span<const wire::Word> record, std::uint64_t address, std::uint64_t bytes,
                 bool write) {
     if (!wanted(address, bytes)) return;
@@ -429,6 +439,9 @@ class ThreadReducer : public WordScan<ThreadReducer> {
       }
       frame.told = true;
       out_->words.push_back(frame.word);
+      for (const wire::Word object : frame.objects) {
+        if (object != 0) out_->words.push_back(object);
+      }
     }
   }
 

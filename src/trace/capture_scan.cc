@@ -50,6 +50,10 @@ ScanTables::ScanTables(const CaptureMeta& meta, FindUnitRole role)
   for (std::size_t i = 0; i < meta.sites.size(); ++i) {
     const unit::Site& site = meta.sites[i];
     if (site.kind == unit::SiteKind::kCall || site.kind == unit::SiteKind::kAtomic) continue;
+    if (site.kind == unit::SiteKind::kObject) {
+      sites_[i].bits = Site::kObject;
+      continue;
+    }
     const bool reads = site.kind == unit::SiteKind::kRead ||
                        site.kind == unit::SiteKind::kRangeRead ||
                        site.kind == unit::SiteKind::kReadWrite;

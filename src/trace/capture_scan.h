@@ -39,6 +39,7 @@ class ScanTables {
     static constexpr std::uint32_t kTellsObject = 1u << 31;  // of a class that has containers
 
     [[nodiscard]] std::uint32_t bytes() const { return bits & (kReads - 1); }  // 0: no access
+    static constexpr std::uint32_t kObject = kReads | kWrites;  // and no bytes
     [[nodiscard]] bool reads() const { return (bits & kReads) != 0; }
     [[nodiscard]] bool writes() const { return (bits & kWrites) != 0; }
   };
@@ -80,6 +81,7 @@ struct ScanFrame {
   std::uint8_t block_kind = 0;
   FunctionRole role = FunctionRole::kDeclared;  // kNever for what a thread begins with
   bool told = false;                            // the visitor's
+  std::array<wire::Word, 4> objects{};          // that it works on, the first few; 0: no more
 };
 
 /// A kSync, as it lies in the words.
@@ -126,6 +128,7 @@ struct ScanRun {
 
 /// `Derived` has, in the order of the words, and may use frames(), in_call() and leaf():
 ///   void on_access(Word word, Word wide or 0, Site site, std::uint32_t index, address)
+///   void on_object(Word word)                  that the innermost function works on
 ///   void on_range(std::span<const Word> record, address, bytes, bool write)
 ///   void on_run(std::span<const Word> record, std::span<const ScanRun> accesses)
 ///   void on_sync(const ScanSync&)           before a block is pushed, behind one that was popped
@@ -317,6 +320,8 @@ std::size_t WordScan<Derived>::scan(std::span<const wire::Word> words) {
       const ScanTables::Site site = tables_->sites()[index];
       if (site.bytes() != 0) {
         self().on_access(word, wide_, site, index, wire::address_of(word));
+      } else if (site.bits == ScanTables::Site::kObject) {
+        self().on_object(word);
       } else if (leaf_) {
         fail();
       }

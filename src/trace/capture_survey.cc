@@ -13,7 +13,8 @@ struct Surveyor {
   std::uint64_t begin = 0;
 
   void access(const unit::Site& site, std::uint32_t, std::uint64_t address) const {
-    if (site.bytes != 0 && site.kind != unit::SiteKind::kCall) {
+    if (site.bytes != 0 && site.kind != unit::SiteKind::kCall &&
+        site.kind != unit::SiteKind::kObject) {
       found.memory.cut(address, site.bytes);
       const bool reads =
           site.kind == unit::SiteKind::kRead || site.kind == unit::SiteKind::kRangeRead;

@@ -1,0 +1,63 @@
+// The payload is stored first and its checksum a step later, and a reader in between finds a broken frame.
+// harm: Frame::write and payload_, checksum_
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+using Payload = std::array<std::uint8_t, 16>;
+
+static std::uint32_t sum_of(const Payload &p) {
+    std::uint32_t s = 1;
+    for (auto b : p)
+        s = s * 65599 + b;
+    return s;
+}
+
+class Frame {
+public:
+    Frame() { checksum_ = sum_of(payload_); }
+
+    void write(const Payload &p) {
+        {
+            std::unique_lock lock(mu_);
+            payload_ = p;
+        }
+        std::uint32_t s = sum_of(p);
+        std::unique_lock lock(mu_);
+        checksum_ = s;
+    }
+
+    bool valid() const {
+        std::shared_lock lock(mu_);
+        return checksum_ == sum_of(payload_);
+    }
+
+private:
+    mutable std::shared_mutex mu_;
+    Payload payload_{};
+    std::uint32_t checksum_;
+};
+
+int main() {
+    Frame frame;
+    long broken = 0;
+    std::thread camera([&] {
+        Payload p{};
+        for (int i = 0; i < 50000; i++) {
+            p[i % p.size()] = static_cast<std::uint8_t>(i);
+            frame.write(p);
+        }
+    });
+    std::thread viewer([&] {
+        for (int i = 0; i < 50000; i++)
+            broken += !frame.valid();
+    });
+    camera.join();
+    viewer.join();
+    std::printf("broken frames %ld: %s\n", broken, broken ? "WRONG" : "ok");
+    return 0;
+}
