@@ -93,6 +93,7 @@ void Detector::access(const Event& event, EventNumber number, const Names& names
   access.atomic = event.kind == EventKind::kRmw || event.order != MemoryOrder::kPlain;
 
   if (!now.open.empty()) {
+    if (access.write && access.hold != 0) serve(now, thread);
     if (location.foreign(event.thread) != 0) look_at_one(now, location);
     look_at_pairs(now, location, thread);
   }
@@ -108,6 +109,21 @@ void Detector::access(const Event& event, EventNumber number, const Names& names
     location.last_thread = event.thread;
   }
   location.last = number;
+}
+
+void Detector::serve(const Now& now, Thread& thread) {
+  for (Recent& recent : thread.recent) {
+    const Access& read = recent.access;
+    if (read.write || read.served || read.number == 0 || read.hold != now.access.hold) continue;
+    const Activation* const both = around(now, read);
+    if (both == nullptr) continue;
+    const std::uint32_t how = flow_.how(step_in(*both, read), step_in(*both, now.access));
+    if ((how & unit::kFlowControl) == 0) continue;
+    recent.access.served = true;
+    for (Access& way : locations_[recent.variable.index()].ways) {
+      if (way.number == read.number && !way.write) way.served = true;
+    }
+  }
 }
 
 void Detector::keep(Location& location, const Access& access) {
@@ -195,8 +211,10 @@ bool Detector::is_rechecked(const Now& now, const Location& location, const Acce
     if (!in_section) continue;
     const Activation* const both = around(now, read);
     if (both == nullptr || !reaches(*both, read)) continue;
-    const std::uint32_t how = flow_.how(step_in(*both, read), step_in(*both, now.access));
+    const SiteId step = step_in(*both, read);
+    const std::uint32_t how = flow_.how(step, step_in(*both, now.access));
     if ((how & (unit::kFlowControl | unit::kFlowCompared)) != 0) return true;
+    if (!now.access.write && flow_.decides(step)) return true;
   }
   return false;
 }
@@ -221,6 +239,7 @@ void Detector::look_at_one(const Now& now, const Location& location) {
     candidate.atomic = first.atomic || second.atomic;
     candidate.waited = first.waits != second.waits;
     candidate.re_reads = !second.write && flow_.decides(to);
+    candidate.served = first.served;
     Judgement best;
     const Access* best_other = nullptr;
     const Hold* best_hold = nullptr;
@@ -231,7 +250,7 @@ void Detector::look_at_one(const Now& now, const Location& location) {
       const Hold* const hold = held_against(first, other);
       candidate.held = hold != nullptr;
       candidate.rechecked =
-          !first.write && second.write && is_rechecked(now, location, first, other);
+          !first.write && is_rechecked(now, location, first, other);
       const Judgement judgement = judge(candidate);
       if (judgement.tier <= best.tier) continue;
       best = judgement;

@@ -40,6 +40,7 @@ struct Access {
   std::array<EventNumber, 3> in{};
   bool write = false;
   bool atomic = false;
+  bool served = false;  // a read that has decided about a write in its own critical section
 };
 
 /// A violation that was seen, or several at the same steps: then the first.
@@ -111,6 +112,8 @@ class Detector {
   void look_at_pairs(const Now& now, const Location& location, const Thread& thread);
   void look_at_pair(const Now& now, const Location& location, const Recent& recent);
   void keep(Location& location, const Access& access);
+  /// What a write means to the reads before it in its critical section.
+  void serve(const Now& now, Thread& thread);
   void keep_recent(Thread& thread, VarId variable, const Access& access);
   [[nodiscard]] std::uint32_t locks_of(ThreadId thread);
   [[nodiscard]] bool has_lock(const Access& access, LockId lock) const;

@@ -14,7 +14,9 @@ Judgement judge_stale(const OneLocation& candidate) {
   }
   if (candidate.atomic) return best;
   if ((how & unit::kFlowAddress) != 0) best = better(best, {Tier::kLikely, Link::kAddress});
-  if ((how & unit::kFlowControl) != 0 && !candidate.waited && !candidate.re_reads) {
+  // What was checked for has been done under the same lock: e2 is another matter.
+  if ((how & unit::kFlowControl) != 0 && !candidate.waited && !candidate.re_reads &&
+      !candidate.served) {
     best = better(best, {Tier::kLikely, Link::kControl});
   }
   // A fresh read decides e2: whatever was read before does not matter any more.

@@ -58,6 +58,7 @@ struct OneLocation {
   bool atomic = false;      // one of the accesses is
   bool waited = false;      // u waited for another thread in between
   bool rechecked = false;   // e2's critical section reads the location again, and that decides e2
+  bool served = false;      // e1 has decided about a write in its own critical section
   bool re_reads = false;    // e2 reads, and what it reads decides about something
 };
 [[nodiscard]] Judgement judge(const OneLocation& candidate);
