@@ -26,6 +26,7 @@ void add_refine(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char
 void add_check(CLI::App& app, int& exit_code);
 void add_infer(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
+void add_flow(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_explore(CLI::App& app, int& exit_code);
 /// `man` and `completion`; after all other commands.

@@ -105,6 +105,7 @@ int run(int argc, char** argv) {
   add_refine(app, exit_code, pipe_ignored, arguments);
   add_infer(app, exit_code);
   add_plan(app, exit_code);
+  add_flow(app, exit_code);
   CLI::App* trace = app.add_subcommand("trace", "Look at, print, convert, check and make traces");
   trace->require_subcommand(1);
   trace->footer(

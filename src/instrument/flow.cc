@@ -1,487 +1,282 @@
 #include "instrument/flow.h"
 
-#include <llvm/ADT/BitVector.h>
-#include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/IR/Dominators.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Operator.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "event/unit.h"
-#include "instrument/flow_facts.h"
 #include "instrument/flow_graph.h"
+#include "instrument/flow_objects.h"
+#include "instrument/flow_slice.h"
+#include "instrument/sites.h"
 
 namespace syndrome::instrument {
 namespace {
 
-// A function with more than this is generated code: its slices would take longer than the compiler.
-constexpr std::size_t kMostFlowInstructions = 8'000;
-constexpr std::size_t kMostFlowSteps = 500;
-constexpr std::size_t kMostFlowBlocks = 1'500;
+/// Functions with more steps are generated code, and pairs grow with the square.
+constexpr std::size_t kMostSteps = 1024;
+/// Sources beside the steps: parameters, and what is read that is no step.
+constexpr std::size_t kMostSources = 256;
+/// Steps that come together in one place, or have one source, in pairs.
+constexpr std::size_t kMostTogether = 32;
+constexpr std::size_t kMostFlows = 1u << 14;  // of a function
 
-/// What a step's value comes to.
-struct Slice {
-  llvm::BitVector data;      // instructions whose value is made of it
-  llvm::BitVector implicit;  // or decided by it, where branches meet
-  llvm::BitVector decided;   // blocks whose execution it decides
-};
+bool in_system(const llvm::DILocation& location) {
+  const llvm::DIFile* const file = location.getFile();
+  return file != nullptr && in_system_header(source_path(file));
+}
 
-class FunctionFlow {
+/// Numbers the steps of a function.
+class StepFinder {
  public:
-  FunctionFlow(const llvm::Function& function, FlowFacts& facts)
-      : facts_(facts), graph_(function) {
-    for (const llvm::Instruction& each : llvm::instructions(function)) {
-      numbers_[&each] = static_cast<unsigned>(all_.size());
-      all_.push_back(&each);
-    }
-  }
+  StepFinder(FunctionFlow& flow, StepNumbers& numbers) : flow_(flow), numbers_(numbers) {}
 
-  [[nodiscard]] Slice slice(const llvm::Instruction& seed) {
-    Slice slice{llvm::BitVector(size()), llvm::BitVector(size()),
-                llvm::BitVector(graph_.blocks())};
-    slice_ = &slice;
-    seed_ = &seed;
-    work_.clear();
-    branched_.clear();
-    memory_.clear();
-    add_users(seed, true);
-    if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(&seed)) write_through(*call, true);
-    while (!work_.empty()) {
-      const auto [at, data] = work_.back();
-      work_.pop_back();
-      visit(*at, data);
+  void find(const Plan& plan) {
+    for (const PlannedAccess& access : plan.accesses) {
+      const bool both = access.kind == unit::SiteKind::kReadWrite;
+      Step step{access.instruction, both || access.kind == unit::SiteKind::kRead,
+                both || access.kind == unit::SiteKind::kWrite, false};
+      const std::uint32_t number = add(step);
+      if (access.stores != nullptr) numbers_[access.stores] = number;
     }
-    return slice;
-  }
-
-  /// How the slice of `from` ends in `to`.
-  [[nodiscard]] std::uint32_t how(const Slice& slice, const llvm::Instruction& from,
-                                  const llvm::Instruction& to) {
-    std::uint32_t how = 0;
-    bool value = false;  // one that is no pointer
-    bool pointer = false;
-    const auto take = [&](const llvm::Value* operand, bool is_address) {
-      const bool data = is_data(slice, from, operand) || holds(slice, from, operand);
-      if (!data) {
-        const auto* const made = llvm::dyn_cast<llvm::Instruction>(operand);
-        if (made != nullptr && !is_address && slice.implicit.test(numbers_.at(made))) {
-          how |= unit::kFlowControl;
-        }
-        return;
-      }
-      if (is_address) {
-        how |= unit::kFlowAddress;
-        return;
-      }
-      how |= unit::kFlowData;
-      const bool is_pointer =
-          operand->getType()->isPointerTy() && is_data(slice, from, operand);
-      (is_pointer ? pointer : value) = true;
-    };
-    if (const auto* const store = llvm::dyn_cast<llvm::StoreInst>(&to)) {
-      take(store->getValueOperand(), false);
-      take(store->getPointerOperand(), true);
-    } else if (const auto* const load = llvm::dyn_cast<llvm::LoadInst>(&to)) {
-      take(load->getPointerOperand(), true);
-    } else if (const auto* const rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&to)) {
-      take(rmw->getValOperand(), false);
-      take(rmw->getPointerOperand(), true);
-    } else if (const auto* const cas = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&to)) {
-      if (is_data(slice, from, cas->getCompareOperand())) how |= unit::kFlowCompared;
-      take(cas->getNewValOperand(), false);
-    } else if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(&to)) {
-      const llvm::Function* const callee = call->getCalledFunction();
-      if (callee != nullptr && callee->getName().contains("compare_exchange")) {
-        for (const llvm::Value* argument : call->args()) {
-          if (is_data(slice, from, argument) || holds(slice, from, argument)) {
-            how |= unit::kFlowCompared;
-          }
-        }
-      }
-      if (!only_manages(*call)) {
-        for (const llvm::Value* argument : call->args()) take(argument, false);
-      }
-      if (pointer) how |= unit::kFlowAddress;
+    for (const PlannedRange& range : plan.ranges) {
+      add({range.instruction, range.reads, range.writes, false});
     }
-    if (pointer && !value) how |= unit::kFlowPointer;
-    const unsigned block = graph_.number(to.getParent());
-    const unsigned begin = graph_.number(from.getParent());
-    if (slice.decided.test(block) && (block == begin ? from.comesBefore(&to) : graph_.follows(begin, block))) {
-      how |= unit::kFlowControl;
+    for (const PlannedAtomic& atomic : plan.atomics) {
+      const bool store = llvm::isa<llvm::StoreInst>(atomic.instruction);
+      const bool load = llvm::isa<llvm::LoadInst>(atomic.instruction);
+      add({atomic.instruction, !store, !load, false});
     }
-    return how;
-  }
-
-  /// Whether what both read is put together somewhere.
-  [[nodiscard]] bool joined(const Slice& a, const llvm::Instruction& from, const Slice& b,
-                            const llvm::Instruction& to) {
-    for (const unsigned i : a.data.set_bits()) {
-      const llvm::Instruction& at = *all_[i];
-      const bool both = b.data.test(i);
-      if (both && puts_together(at)) {
-        // By two operands: what is made of one value that both have come to is no second time.
-        for (const llvm::Value* one : at.operand_values()) {
-          for (const llvm::Value* other : at.operand_values()) {
-            if (one == other) continue;
-            if (is_data(a, from, one) && !is_data(b, to, one) && is_data(b, to, other)) return true;
-          }
-        }
+    for (const llvm::CallBase* call : plan.calls) add({call, true, true, true});
+    for (const auto& [again, first] : plan.repeated) {
+      const auto found = numbers_.find(first);
+      if (found != numbers_.end() && llvm::isa<llvm::LoadInst>(first)) {
+        const std::uint32_t number = found->second;
+        numbers_[again] = number;
       }
     }
-    // One decides, where branches meet, whether the other is the result: a && b.
-    for (const unsigned i : b.data.set_bits()) {
-      if (llvm::isa<llvm::PHINode>(all_[i]) && a.implicit.test(i) &&
-          all_[i]->getType()->isIntegerTy(1)) {
-        return true;
-      }
-    }
-    return into_one_result(a, from, b, to);
-  }
-
-  /// What a write is made of that is no pointer: parameters, and what was read or returned.
-  [[nodiscard]] std::set<const llvm::Value*> sources(const llvm::Instruction& write) {
-    std::set<const llvm::Value*> found;
-    llvm::SmallVector<const llvm::Value*, 16> work;
-    std::set<const llvm::Value*> seen;
-    if (const auto* const store = llvm::dyn_cast<llvm::StoreInst>(&write)) {
-      work.push_back(store->getValueOperand());
-    } else if (const auto* const rmw = llvm::dyn_cast<llvm::AtomicRMWInst>(&write)) {
-      work.push_back(rmw->getValOperand());
-    } else if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(&write)) {
-      if (only_manages(*call)) return found;
-      for (const llvm::Value* argument : call->args()) work.push_back(argument);
-    }
-    while (!work.empty()) {
-      const llvm::Value* const value = work.pop_back_val();
-      if (!seen.insert(value).second) continue;
-      const bool pointer = value->getType()->isPointerTy();
-      if (llvm::isa<llvm::Argument>(value)) {
-        if (!pointer) found.insert(value);
-        continue;
-      }
-      const auto* const made = llvm::dyn_cast<llvm::Instruction>(value);
-      if (made == nullptr) continue;
-      if (llvm::isa<llvm::LoadInst>(made) || llvm::isa<llvm::CallBase>(made) ||
-          llvm::isa<llvm::AtomicRMWInst>(made)) {
-        if (!pointer) found.insert(made);
-        if (const auto* const load = llvm::dyn_cast<llvm::LoadInst>(made)) {
-          const llvm::Value* const base = base_of(load->getPointerOperand());
-          if (llvm::isa<llvm::AllocaInst>(base) && !pointer) found.insert(base);
-          continue;
-        }
-        if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(made)) {
-          for (const llvm::Value* argument : call->args()) {
-            if (!argument->getType()->isPointerTy()) work.push_back(argument);
-          }
-        }
-        continue;
-      }
-      if (llvm::isa<llvm::AllocaInst>(made)) continue;
-      for (const llvm::Value* operand : made->operand_values()) work.push_back(operand);
-    }
-    return found;
-  }
-
-  [[nodiscard]] bool reaches_result(const Slice& slice, const llvm::Instruction& from) {
-    for (const llvm::Instruction* at : all_) {
-      if (const auto* const ret = llvm::dyn_cast<llvm::ReturnInst>(at)) {
-        const llvm::Value* const value = ret->getReturnValue();
-        if (value == nullptr) continue;
-        if (is_data(slice, from, value)) return true;
-        const auto* const made = llvm::dyn_cast<llvm::Instruction>(value);
-        if (made != nullptr && slice.implicit.test(numbers_.at(made))) return true;
-        // Different constants are returned.
-        if (slice.decided.test(graph_.number(ret->getParent()))) return true;
-      } else if (const llvm::Argument* const out = result_of(*at)) {
-        if (is_result(*out) && is_data(slice, from, llvm::cast<llvm::StoreInst>(at)->getValueOperand())) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  [[nodiscard]] bool may_follow(const llvm::Instruction& from, const llvm::Instruction& to) {
-    const unsigned a = graph_.number(from.getParent());
-    const unsigned b = graph_.number(to.getParent());
-    return a == b ? from.comesBefore(&to) : graph_.follows(a, b);
   }
 
  private:
-  [[nodiscard]] unsigned size() const { return static_cast<unsigned>(all_.size()); }
-
-  [[nodiscard]] bool is_data(const Slice& slice, const llvm::Instruction& seed,
-                             const llvm::Value* value) const {
-    if (value == &seed) return true;
-    const auto* const made = llvm::dyn_cast<llvm::Instruction>(value);
-    return made != nullptr && slice.data.test(numbers_.at(made));
+  /// Of what is inlined from a system header, the call in the program; null: itself.
+  const llvm::DILocation* program_call(const llvm::Instruction& instruction) {
+    const llvm::DILocation* at = instruction.getDebugLoc().get();
+    if (at == nullptr || at->getInlinedAt() == nullptr || !is_system(*at)) return nullptr;
+    while (at != nullptr && is_system(*at)) at = at->getInlinedAt();
+    return at;
   }
-  /// Whether the pointer is to memory of the function that has something of the slice.
-  [[nodiscard]] bool holds(const Slice& slice, const llvm::Instruction& seed,
-                           const llvm::Value* pointer) const {
-    if (!pointer->getType()->isPointerTy()) return false;
-    const llvm::Value* const base = base_of(pointer);
-    const auto* const made = llvm::dyn_cast<llvm::Instruction>(base);
-    if (made == nullptr || (!llvm::isa<llvm::AllocaInst>(made) && !llvm::isa<llvm::CallBase>(made))) {
-      return false;
+  bool is_system(const llvm::DILocation& location) {
+    const auto [known, added] = system_.try_emplace(location.getFile(), false);
+    if (added) known->second = in_system(location);
+    return known->second;
+  }
+  std::uint32_t add(const Step& step) {
+    const auto next = static_cast<std::uint32_t>(flow_.steps.size());
+    std::uint32_t number = next;
+    if (const llvm::DILocation* const call = program_call(*step.instruction)) {
+      number = calls_.try_emplace(call, next).first->second;
     }
-    const auto stored = memory_of_.find({&seed, base});
-    (void)slice;
-    return stored != memory_of_.end() && stored->second;
-  }
-
-  /// Memory of the caller that is there for the result: of a struct, or `int* out`.
-  [[nodiscard]] static const llvm::Argument* result_of(const llvm::Instruction& at) {
-    const auto* const store = llvm::dyn_cast<llvm::StoreInst>(&at);
-    return store == nullptr ? nullptr
-                            : llvm::dyn_cast<llvm::Argument>(base_of(store->getPointerOperand()));
-  }
-  [[nodiscard]] static bool is_result(const llvm::Argument& argument) {
-    return argument.hasStructRetAttr() || argument.getArgNo() > 0;
-  }
-
-  /// Fields of one struct that is returned.
-  [[nodiscard]] bool into_one_result(const Slice& a, const llvm::Instruction& from, const Slice& b,
-                                     const llvm::Instruction& to) {
-    std::set<const llvm::Value*> first;
-    for (const llvm::Instruction* at : all_) {
-      const auto* const store = llvm::dyn_cast<llvm::StoreInst>(at);
-      if (store == nullptr) continue;
-      const llvm::Value* const base = base_of(store->getPointerOperand());
-      const auto* const argument = llvm::dyn_cast<llvm::Argument>(base);
-      if (argument == nullptr || !argument->hasStructRetAttr()) continue;
-      if (is_data(a, from, store->getValueOperand())) first.insert(base);
+    if (number == next) {
+      flow_.steps.push_back(step);
+    } else {
+      Step& known = flow_.steps[number];
+      known.reads |= step.reads;
+      known.writes |= step.writes;
+      known.call |= step.call;
     }
-    if (first.empty()) return false;
-    for (const llvm::Instruction* at : all_) {
-      const auto* const store = llvm::dyn_cast<llvm::StoreInst>(at);
-      if (store != nullptr && first.contains(base_of(store->getPointerOperand())) &&
-          is_data(b, to, store->getValueOperand())) {
-        return true;
+    numbers_[step.instruction] = number;
+    return number;
+  }
+
+  FunctionFlow& flow_;
+  StepNumbers& numbers_;
+  llvm::DenseMap<const llvm::DILocation*, std::uint32_t> calls_;
+  llvm::DenseMap<const llvm::DIFile*, bool> system_;
+};
+
+/// `this`, as far as debug information knows it.
+const llvm::Argument* self_of(const llvm::Function& function, const llvm::Function& body) {
+  const llvm::DISubprogram* const program = function.getSubprogram();
+  if (program == nullptr || function.arg_empty()) return nullptr;
+  const llvm::DISubroutineType* const type = program->getType();
+  if (type == nullptr || type->getTypeArray().size() < 2) return nullptr;
+  const auto* const first = llvm::dyn_cast_or_null<llvm::DIType>(type->getTypeArray()[1]);
+  if (first == nullptr || !first->isObjectPointer()) return nullptr;
+  const unsigned at = function.hasStructRetAttr() && function.arg_size() > 1 ? 1 : 0;
+  return body.getArg(at);
+}
+
+/// Connects the steps of one function.
+class Connector {
+ public:
+  Connector(const llvm::Function& function, const llvm::Function& body, const FlowBodies& bodies,
+            FlowFacts& facts, FunctionFlow& flow)
+      : body_(body),
+        flow_(flow),
+        graph_(body),
+        slicer_(body, bodies, facts, graph_, flow.steps.size(), self_of(function, body)),
+        instructions_(flow.steps.size()) {
+    for (const llvm::Instruction& instruction : llvm::instructions(body)) {
+      if (const auto step = bodies.step_of(instruction)) {
+        instructions_[*step].push_back(&instruction);
+      } else if (is_source(instruction)) {
+        sources_.push_back(&instruction);
+      }
+    }
+    for (const llvm::Argument& argument : body.args()) {
+      if (!argument.getType()->isPointerTy()) sources_.push_back(&argument);
+    }
+  }
+
+  void connect() {
+    for (std::uint32_t i = 0; i < flow_.steps.size() && i < kMostSteps; ++i) {
+      if (flow_.steps[i].reads && !from_step(i)) break;
+    }
+    for (std::size_t i = 0; i < sources_.size() && i < kMostSources; ++i) {
+      slicer_.begin();
+      slicer_.add_source(*sources_[i]);
+      const bool whole = slicer_.run();
+      connect_written();
+      if (!whole) break;
+    }
+    for (const auto& [at, steps] : joined_) pairs(steps, unit::kFlowJoined);
+    for (const auto& [pair, how] : found_) flow_.flows.push_back({pair.first, pair.second, how});
+  }
+
+ private:
+  static bool is_source(const llvm::Instruction& instruction) {
+    return llvm::isa<llvm::LoadInst>(instruction) && !instruction.getType()->isPointerTy();
+  }
+  /// Whether a run of `a` may be followed by one of `b` in the same round.
+  [[nodiscard]] bool comes_before(std::uint32_t a, std::uint32_t b) const {
+    for (const llvm::Instruction* from : instructions_[a]) {
+      for (const llvm::Instruction* to : instructions_[b]) {
+        if (from != to && graph_.comes_before(*from, *to)) return true;
+      }
+    }
+    return false;
+  }
+  void add(std::uint32_t from, std::uint32_t to, std::uint32_t how) {
+    if (from != to && how != 0 && found_.size() < kMostFlows) found_[{from, to}] |= how;
+  }
+  /// Each two of them, the one that comes first first.
+  void pairs(const std::vector<std::uint32_t>& steps, std::uint32_t how) {
+    for (std::size_t i = 0; i < steps.size() && i < kMostTogether; ++i) {
+      for (std::size_t k = i + 1; k < steps.size() && k < kMostTogether; ++k) {
+        if (steps[i] == steps[k]) continue;
+        if (comes_before(steps[i], steps[k])) {
+          add(steps[i], steps[k], how);
+        } else if (comes_before(steps[k], steps[i])) {
+          add(steps[k], steps[i], how);
+        }
+      }
+    }
+  }
+  /// What comes from one source that is no pointer.
+  void connect_written() {
+    std::vector<std::uint32_t> written;
+    for (const std::uint32_t step : slicer_.reached()) {
+      if (flow_.steps[step].writes && (slicer_.arrival(step).data & kValue) != 0) {
+        written.push_back(step);
+      }
+    }
+    std::sort(written.begin(), written.end());
+    pairs(written, unit::kFlowSource);
+  }
+
+  bool from_step(std::uint32_t from) {
+    slicer_.begin();
+    bool pointer = true;
+    for (const llvm::Instruction* instruction : instructions_[from]) {
+      if (llvm::isa<llvm::StoreInst>(instruction)) continue;
+      slicer_.add_source(*instruction);
+      pointer = pointer && instruction->getType()->isPointerTy();
+    }
+    const bool whole = slicer_.run();
+    const Step& step = flow_.steps[from];
+    const bool returns = step.writes;  // a call, or an atomic that reads and writes
+    for (const std::uint32_t to : slicer_.reached()) {
+      const Arrival& arrival = slicer_.arrival(to);
+      std::uint32_t how = 0;
+      if (arrival.data != 0) {
+        how |= unit::kFlowData;
+        if ((arrival.data & (kValue | kImplied)) == 0) how |= unit::kFlowPointer;
+        if (returns) how |= unit::kFlowResult;
+      } else if (arrival.address) {
+        how |= unit::kFlowAddress;
+      }
+      if (arrival.compared != 0) how |= unit::kFlowCompared;
+      add(from, to, how);
+    }
+    if (slicer_.decided().any()) {
+      for (std::uint32_t to = 0; to < flow_.steps.size() && to < kMostSteps; ++to) {
+        const bool decided = to != from && is_decided(from, to);
+        if (decided) {
+          add(from, to, unit::kFlowControl | (returns ? std::uint32_t{unit::kFlowResult} : 0));
+        }
+      }
+    }
+    if (!pointer) connect_written();
+    if (slicer_.reaches_result()) flow_.results.push_back(from);
+    for (const std::uint32_t at : slicer_.joins()) {
+      std::vector<std::uint32_t>& there = joined_[at];
+      if (there.empty() || there.back() != from) there.push_back(from);
+    }
+    return whole;
+  }
+  [[nodiscard]] bool is_decided(std::uint32_t from, std::uint32_t to) const {
+    for (const llvm::Instruction* instruction : instructions_[to]) {
+      if (!slicer_.decided().test(graph_.block_of(*instruction->getParent()))) continue;
+      for (const llvm::Instruction* first : instructions_[from]) {
+        if (graph_.comes_before(*first, *instruction)) return true;
       }
     }
     return false;
   }
 
-  [[nodiscard]] static bool puts_together(const llvm::Instruction& at) {
-    return llvm::isa<llvm::BinaryOperator>(at) || llvm::isa<llvm::CmpInst>(at) ||
-           llvm::isa<llvm::SelectInst>(at) || llvm::isa<llvm::InsertValueInst>(at);
-  }
-
-  void add(const llvm::Instruction& at, bool data) {
-    const unsigned number = numbers_.at(&at);
-    llvm::BitVector& set = data ? slice_->data : slice_->implicit;
-    if (set.test(number) || (!data && slice_->data.test(number))) return;
-    set.set(number);
-    work_.emplace_back(&at, data);
-  }
-
-  void add_users(const llvm::Instruction& value, bool data) {
-    for (const llvm::User* user : value.users()) {
-      if (const auto* const at = llvm::dyn_cast<llvm::Instruction>(user)) {
-        if (numbers_.contains(at)) add(*at, data);
-      }
-    }
-  }
-
-  /// The value of `at` is in the slice now, or what it does with one is.
-  void visit(const llvm::Instruction& at, bool data) {
-    if (&at == seed_) return;
-    if (const auto* const store = llvm::dyn_cast<llvm::StoreInst>(&at)) {
-      const auto* const value = llvm::dyn_cast<llvm::Instruction>(store->getValueOperand());
-      const bool stored = value == seed_ || (value != nullptr && slice_->data.test(numbers_.at(value)));
-      if (stored) remember(store->getPointerOperand(), data);
-      return;
-    }
-    if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(&at)) {
-      if (only_manages(*call)) return;
-      write_through(*call, data);
-    }
-    if (at.isTerminator()) branch(at);
-    add_users(at, data);
-  }
-
-  /// Memory that only this function sees keeps what is put into it.
-  void remember(const llvm::Value* pointer, bool data) {
-    const llvm::Value* const base = base_of(pointer);
-    if (!is_private(base) || !memory_.insert({base, data}).second) return;
-    memory_of_[{seed_, base}] = true;
-    llvm::SmallVector<const llvm::Value*, 8> pointers = {base};
-    for (std::size_t i = 0; i < pointers.size(); ++i) {
-      for (const llvm::User* user : pointers[i]->users()) {
-        const auto* const at = llvm::dyn_cast<llvm::Instruction>(user);
-        if (at == nullptr || !numbers_.contains(at)) continue;
-        if (llvm::isa<llvm::GetElementPtrInst>(at) || llvm::isa<llvm::BitCastInst>(at)) {
-          pointers.push_back(at);
-        } else if (llvm::isa<llvm::LoadInst>(at)) {
-          add(*at, data);
-        } else if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(at)) {
-          const auto* const transfer = llvm::dyn_cast<llvm::MemTransferInst>(call);
-          if (transfer != nullptr) {
-            if (base_of(transfer->getRawSource()) == base) {
-              add(*at, data);
-              remember(transfer->getRawDest(), data);
-            }
-          } else if (!only_manages(*call)) {
-            add(*at, data);
-          }
-        }
-      }
-    }
-  }
-
-  void write_through(const llvm::CallBase& call, bool data) {
-    if (only_manages(call)) return;
-    for (unsigned i = 0; i < call.arg_size(); ++i) {
-      const llvm::Value* const argument = call.getArgOperand(i);
-      if (!argument->getType()->isPointerTy()) continue;
-      if (llvm::isa<llvm::AllocaInst>(base_of(argument)) && facts_.may_write(call, i)) {
-        remember(argument, data);
-      }
-    }
-  }
-
-  void branch(const llvm::Instruction& at) {
-    const unsigned block = graph_.number(at.getParent());
-    const bool decides = llvm::isa<llvm::BranchInst>(at) || llvm::isa<llvm::SwitchInst>(at);
-    if (!decides || !graph_.branches(block) || !branched_.insert(block).second) return;
-    const llvm::BitVector& decided = graph_.decided_by(block);
-    slice_->decided |= decided;
-    // Where the ways meet again, the value says which was taken.
-    for (const llvm::Instruction* each : all_) {
-      const auto* const phi = llvm::dyn_cast<llvm::PHINode>(each);
-      if (phi == nullptr || phi->hasConstantOrUndefValue()) continue;
-      for (const llvm::BasicBlock* incoming : phi->blocks()) {
-        const unsigned from = graph_.number(incoming);
-        if (from == block || decided.test(from)) {
-          add(*phi, false);
-          break;
-        }
-      }
-    }
-  }
-
-  FlowFacts& facts_;
+  const llvm::Function& body_;
+  FunctionFlow& flow_;
   FlowGraph graph_;
-  llvm::DenseMap<const llvm::Instruction*, unsigned> numbers_;
-  std::vector<const llvm::Instruction*> all_;
-  std::map<std::pair<const llvm::Instruction*, const llvm::Value*>, bool> memory_of_;
-  // Of the slice that is being made.
-  Slice* slice_ = nullptr;
-  const llvm::Instruction* seed_ = nullptr;
-  std::vector<std::pair<const llvm::Instruction*, bool>> work_;
-  std::set<unsigned> branched_;
-  std::set<std::pair<const llvm::Value*, bool>> memory_;
+  FlowSlicer slicer_;
+  std::vector<std::vector<const llvm::Instruction*>> instructions_;  // by step
+  std::vector<const llvm::Value*> sources_;                          // that are no steps
+  std::map<std::uint32_t, std::vector<std::uint32_t>> joined_;       // by value
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> found_;
 };
 
-bool reads(const llvm::Instruction& step) {
-  return llvm::isa<llvm::LoadInst>(step) || llvm::isa<llvm::AtomicRMWInst>(step) ||
-         llvm::isa<llvm::AtomicCmpXchgInst>(step) || llvm::isa<llvm::CallBase>(step);
-}
-bool writes(const llvm::Instruction& step) {
-  return llvm::isa<llvm::StoreInst>(step) || llvm::isa<llvm::AtomicRMWInst>(step) ||
-         llvm::isa<llvm::CallBase>(step);
+bool of_program(const llvm::Function& function) {
+  const llvm::DISubprogram* const program = function.getSubprogram();
+  return program == nullptr || !in_system_header(source_path(program->getFile()));
 }
 
 }  // namespace
 
-struct FlowAnalysis::State {
-  llvm::ValueToValueMapTy values;
-  std::unique_ptr<llvm::Module> copy;
-  std::unique_ptr<FlowFacts> facts;
-};
-
-FlowAnalysis::FlowAnalysis(const llvm::Module& module) : state_(std::make_unique<State>()) {
-  state_->copy = llvm::CloneModule(module, state_->values);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  for (llvm::Function& function : *state_->copy) {
-    if (function.isDeclaration() || function.isPresplitCoroutine()) continue;
-    (void)llvm::SROAPass(llvm::SROAOptions::PreserveCFG).run(function, functions);
+FlowAnalysis::FlowAnalysis(llvm::Module& module, const Planner& planner) {
+  std::vector<const llvm::Function*> functions;
+  for (const llvm::Function& function : module) {
+    const Plan* const plan = planner.plan_of(function);
+    if (plan == nullptr || !plan->framed || !of_program(function)) continue;
+    functions.push_back(&function);
   }
-  functions.clear();
-  state_->facts = std::make_unique<FlowFacts>(*state_->copy);
-}
-
-FlowAnalysis::~FlowAnalysis() = default;
-
-Flows FlowAnalysis::of(const llvm::Function& function,
-                       llvm::ArrayRef<const llvm::Instruction*> steps) {
-  Flows flows;
-  const auto found = state_->values.find(&function);
-  if (found == state_->values.end() || function.isPresplitCoroutine()) return flows;
-  const auto& copy = *llvm::cast<llvm::Function>(&*found->second);
-  for (const llvm::Argument& argument : copy.args()) {
-    FlowFacts::Object object = state_->facts->object_of(argument);
-    if (object.bytes > 1) {
-      flows.objects.push_back({argument.getArgNo(), object.bytes, std::move(object.type)});
-    }
+  FlowBodies bodies(module);
+  FlowFacts facts(bodies);
+  // Each with its steps, before a fact asks for it without them.
+  for (const llvm::Function* function : functions) {
+    FunctionFlow& flow = flows_[function];
+    StepNumbers numbers;
+    StepFinder(flow, numbers).find(*planner.plan_of(*function));
+    bodies.of(*function, &numbers);
   }
-  if (steps.size() > kMostFlowSteps || copy.getInstructionCount() > kMostFlowInstructions ||
-      copy.size() > kMostFlowBlocks) {
-    return flows;
+  for (const llvm::Function* function : functions) {
+    FunctionFlow& flow = flows_[function];
+    const llvm::Function& body = bodies.of(*function);
+    if (flow.steps.size() >= 2) flow.objects = objects_of(*function, facts);
+    if (body.size() > FlowGraph::kMostBlocks) continue;
+    Connector(*function, body, bodies, facts, flow).connect();
   }
-  // Steps with their copies; what became a value is no step.
-  std::vector<std::pair<const llvm::Instruction*, const llvm::Instruction*>> known;
-  for (const llvm::Instruction* step : steps) {
-    const auto at = state_->values.find(step);
-    if (at == state_->values.end() || at->second == nullptr) continue;
-    const auto* const copied = llvm::dyn_cast<llvm::Instruction>(&*at->second);
-    if (copied != nullptr && copied->getFunction() == &copy) known.emplace_back(step, copied);
-  }
-  FunctionFlow flow(copy, *state_->facts);
-  std::vector<Slice> slices(known.size());
-  std::vector<std::set<const llvm::Value*>> sources(known.size());
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    if (reads(*known[i].second)) {
-      slices[i] = flow.slice(*known[i].second);
-      if (flow.reaches_result(slices[i], *known[i].second)) flows.results.insert(known[i].first);
-    }
-    if (writes(*known[i].second)) sources[i] = flow.sources(*known[i].second);
-  }
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    const llvm::Instruction& from = *known[i].second;
-    for (std::size_t j = 0; j < known.size(); ++j) {
-      if (i == j) continue;
-      const llvm::Instruction& to = *known[j].second;
-      std::uint32_t how = 0;
-      if (reads(from)) {
-        how = flow.how(slices[i], from, to);
-        if (reads(to) && flow.may_follow(from, to) &&
-            flow.joined(slices[i], from, slices[j], to)) {
-          how |= unit::kFlowJoined;
-        }
-        if ((how & (unit::kFlowData | unit::kFlowControl)) != 0 && llvm::isa<llvm::CallBase>(from)) {
-          how |= unit::kFlowResult;
-        }
-      }
-      if (writes(from) && writes(to) && flow.may_follow(from, to) &&
-          std::ranges::any_of(sources[i], [&](const llvm::Value* source) {
-            return sources[j].contains(source);
-          })) {
-        how |= unit::kFlowSource;
-      }
-      if (how != 0) flows.pairs.push_back({known[i].first, known[j].first, how});
-    }
-  }
-  return flows;
 }
 
 }  // namespace syndrome::instrument

@@ -1,60 +1,64 @@
-// What connects the steps of a function by its text alone (docs/units.md, event/unit.h): which values
-// flow from one access or call into another, which decide whether another happens, which are put
-// together.
-//
-// It works on a copy of the module in which local variables are values (SSA), because before the
-// optimizer everything goes through memory. Flow stays inside of one function, but for what it asks
-// of its callees: whether they write through a pointer. It never goes through memory that others may
-// see: what comes back from there is another value.
+// Which steps of a function are connected, and how, by its text alone (event/unit.h, Flow).
 
 #pragma once
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "instrument/flow_body.h"
+#include "instrument/flow_facts.h"
+#include "instrument/plan.h"
+
 namespace syndrome::instrument {
 
-struct Flows {
-  struct Pair {
-    const llvm::Instruction* from;
-    const llvm::Instruction* to;
-    std::uint32_t how;  // unit::FlowHow
-  };
-  std::vector<Pair> pairs;
-  /// Steps whose value reaches the function's result.
-  llvm::DenseSet<const llvm::Instruction*> results;
-  /// Parameters that point to an object of a known size.
-  struct Object {
-    unsigned argument;
-    std::uint64_t bytes;
-    std::string type;  // empty: not known
-  };
-  std::vector<Object> objects;
+/// An access of the function itself or a call in it. What was inlined from a system header is one
+/// step with all else that was inlined at the same call of the program.
+struct Step {
+  const llvm::Instruction* instruction = nullptr;  // one of the step's, before instrumentation
+  bool reads = false;                              // it has a value
+  bool writes = false;
+  bool call = false;
 };
 
+struct StepFlow {
+  std::uint32_t from = 0;  // index of a step
+  std::uint32_t to = 0;
+  std::uint32_t how = 0;  // unit::FlowHow
+};
+
+/// What `this` or a parameter points to.
+struct FlowObject {
+  unsigned parameter = 0;
+  std::uint64_t bytes = 0;
+  std::string name;  // of its type; empty: not known
+};
+
+struct FunctionFlow {
+  std::vector<Step> steps;
+  std::vector<StepFlow> flows;
+  std::vector<std::uint32_t> results;  // steps with unit::kReachesResult
+  std::vector<FlowObject> objects;
+};
+
+/// Of the functions of the program, not of the library. All is found when it is made, before the
+/// module changes.
 class FlowAnalysis {
  public:
-  /// Copies the module: changes to it afterwards do not matter.
-  explicit FlowAnalysis(const llvm::Module& module);
-  ~FlowAnalysis();
-  FlowAnalysis(const FlowAnalysis&) = delete;
-  FlowAnalysis& operator=(const FlowAnalysis&) = delete;
+  FlowAnalysis(llvm::Module& module, const Planner& planner);
 
-  /// Of a function of the module as it was; `steps` are the accesses and calls that count. A
-  /// function that is too large (flow.cc) has none.
-  [[nodiscard]] Flows of(const llvm::Function& function,
-                         llvm::ArrayRef<const llvm::Instruction*> steps);
+  /// Null for a function that has none.
+  [[nodiscard]] const FunctionFlow* of(const llvm::Function& function) const {
+    const auto found = flows_.find(&function);
+    return found == flows_.end() ? nullptr : &found->second;
+  }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  llvm::DenseMap<const llvm::Function*, FunctionFlow> flows_;
 };
 
 }  // namespace syndrome::instrument

@@ -1,49 +1,54 @@
-// What flow.cc asks of values and callees, in a module whose local variables are values.
+// What a function does with its parameters, found in its body when it is asked for; of those
+// without one, by attributes and names.
 
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/IR/Function.h>
 #include <llvm/IR/InstrTypes.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/Module.h>
 
 #include <cstdint>
-#include <string>
 #include <utility>
+
+#include "instrument/flow_body.h"
 
 namespace syndrome::instrument {
 
-/// What a pointer points into: through offsets and casts.
-[[nodiscard]] const llvm::Value* base_of(const llvm::Value* pointer);
-
-/// Memory of this function alone: a local variable that is not stored anywhere, or what it has
-/// allocated.
-[[nodiscard]] bool is_private(const llvm::Value* base);
-
-/// A call that only locks, unlocks, constructs or destroys.
-[[nodiscard]] bool only_manages(const llvm::CallBase& call);
-
 class FlowFacts {
  public:
-  explicit FlowFacts(const llvm::Module& module) : layout_(module.getDataLayout()) {}
+  explicit FlowFacts(FlowBodies& bodies) : bodies_(bodies) {}
 
-  /// Whether the call may write through the argument, a pointer.
-  [[nodiscard]] bool may_write(const llvm::CallBase& call, unsigned argument);
-
-  struct Object {
-    std::uint64_t bytes = 0;  // 0: not known
-    std::string type;
-  };
-  /// What the parameter points to.
-  [[nodiscard]] Object object_of(const llvm::Argument& argument);
+  /// Whether a call may write what its argument points to.
+  bool writes(const llvm::CallBase& call, unsigned argument);
+  /// Whether what a call returns may depend on its argument.
+  bool returns(const llvm::CallBase& call, unsigned argument);
+  /// How many bytes of what its parameter points to the function and those that it calls are seen
+  /// to take as one struct; 0: not known. Adds the name of the type.
+  std::uint64_t struct_bytes(const llvm::Function& function, unsigned parameter,
+                             const llvm::StructType*& type);
 
  private:
-  [[nodiscard]] bool may_write(const llvm::Argument& argument);
+  using Key = std::pair<const llvm::Function*, unsigned>;
+  struct Known {
+    bool writes = false;
+    bool returns = false;
+  };
+  /// Calls that lead further down than this count as unknown.
+  static constexpr unsigned kMostDepth = 12;
 
-  const llvm::DataLayout& layout_;
-  llvm::DenseMap<const llvm::Argument*, bool> writes_;
-  llvm::DenseMap<const llvm::Argument*, Object> objects_;
+  Known of(const llvm::Function& function, unsigned parameter);
+  Known find(const llvm::Function& body, unsigned parameter);
+
+  FlowBodies& bodies_;
+  llvm::DenseMap<Key, Known> known_;
+  llvm::DenseMap<Key, std::pair<std::uint64_t, const llvm::StructType*>> structs_;
+  unsigned depth_ = 0;
 };
+
+/// Whether memory that a call returns is new.
+[[nodiscard]] bool allocates(const llvm::CallBase& call);
+/// Whether the call is a compare-and-swap by its name; its second argument is compared with.
+[[nodiscard]] bool compares_and_swaps(const llvm::CallBase& call);
+/// Whether the body of a function with this definition is the one that runs.
+[[nodiscard]] bool has_known_body(const llvm::Function& function);
 
 }  // namespace syndrome::instrument

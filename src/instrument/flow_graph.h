@@ -1,5 +1,5 @@
-// The control flow of a function as the question "what decides whether this happens" needs it:
-// without exceptions, and without what ends in an assertion.
+// The control flow of a function as far as steps are connected by it: without what throws, and
+// without ways that do not return (failed assertions).
 
 #pragma once
 
@@ -7,35 +7,51 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/Function.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace syndrome::instrument {
 
 class FlowGraph {
  public:
+  /// Functions with more blocks have no flows: the tables are quadratic.
+  static constexpr std::size_t kMostBlocks = 2048;
+
   explicit FlowGraph(const llvm::Function& function);
 
-  [[nodiscard]] unsigned number(const llvm::BasicBlock* block) const { return numbers_.at(block); }
-  [[nodiscard]] unsigned blocks() const { return static_cast<unsigned>(successors_.size()); }
-  /// Whether it is up to the end of the block which way to go.
-  [[nodiscard]] bool branches(unsigned block) const { return successors_[block].size() > 1; }
-  /// The blocks whose execution the end of this one decides about, directly or through another such
-  /// decision.
-  [[nodiscard]] const llvm::BitVector& decided_by(unsigned block);
-  /// Whether `to` can follow `from` within one round of every loop.
-  [[nodiscard]] bool follows(unsigned from, unsigned to);
+  [[nodiscard]] std::uint32_t block_of(const llvm::BasicBlock& block) const {
+    return numbers_.lookup(&block);
+  }
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  /// Whether more than one way goes on from the block.
+  [[nodiscard]] bool decides(std::uint32_t block) const { return next_[block].size() > 1; }
+  /// The blocks of which `block`'s branch decides whether they run, directly or by other branches
+  /// that it decides about.
+  [[nodiscard]] const llvm::BitVector& decided_by(std::uint32_t block) const {
+    return decided_[block];
+  }
+  /// Whether `b` may run behind `a`, in the same round of each loop.
+  [[nodiscard]] bool comes_before(const llvm::Instruction& a, const llvm::Instruction& b) const;
+  /// Whether `b` may run behind `a` at all.
+  [[nodiscard]] bool reaches(const llvm::Instruction& a, const llvm::Instruction& b) const;
+  /// Whether one of the ways into the block is from a block behind it.
+  [[nodiscard]] bool begins_loop(std::uint32_t block) const { return loops_.test(block); }
 
  private:
-  void find_successors(const llvm::Function& function);
+  void find_ways();
   void find_back_edges();
-  void find_control();
+  void find_reach();
+  void find_decisions();
 
-  llvm::DenseMap<const llvm::BasicBlock*, unsigned> numbers_;
-  std::vector<std::vector<unsigned>> successors_;
-  std::vector<std::vector<unsigned>> forward_;  // without back edges
-  std::vector<llvm::BitVector> direct_;         // by block: what depends on its branch
-  std::vector<llvm::BitVector> decided_;        // closed; empty: not asked for yet
-  std::vector<llvm::BitVector> reached_;        // likewise, along forward_
+  std::vector<const llvm::BasicBlock*> blocks_;
+  llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> numbers_;
+  std::vector<std::vector<std::uint32_t>> next_;
+  std::vector<std::vector<std::uint32_t>> forward_;  // without the edges back
+  std::vector<std::uint32_t> order_;                 // each behind those that it leads to
+  llvm::BitVector loops_;
+  std::vector<llvm::BitVector> forward_reach_;
+  std::vector<llvm::BitVector> reach_;
+  std::vector<llvm::BitVector> decided_;
 };
 
 }  // namespace syndrome::instrument

@@ -13,9 +13,7 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "event/sources.h"
@@ -123,8 +121,8 @@ class Instrumenter {
         annotations_(annotations_of(module)),
         cxx_(is_cxx(module)) {}
 
-  void function(llvm::Function& function, const Plan& plan, const Flows& flows) {
-    site_of_.clear();
+  /// `flow`: null when its steps are not known.
+  void function(llvm::Function& function, const Plan& plan, const FunctionFlow* flow) {
     migrates_ = function.isPresplitCoroutine();
     // Without enter and exit, each access names its function itself.
     leaves_ = plan.leaf || !plan.framed;
@@ -141,6 +139,7 @@ class Instrumenter {
     if (leaves_) flags |= unit::kLeafOnly;
     address_ = unit_.address_of(sites_.begin(function, flags, label));
 
+    step_sites_.clear();
     llvm::Value* caller = nullptr;  // the site of the call that led here
     llvm::AllocaInst* frame = nullptr;
     if (!leaves_) {
@@ -148,7 +147,13 @@ class Instrumenter {
       at.SetCurrentDebugLocation({});
       caller = probes_.load_call(at, false);
       probes_.control(at, wire::Control::kEnter, address_, caller, false);
-      if (steps_of(plan).size() > 1) add_objects(at, function, flows);
+      if (flow != nullptr) {
+        for (const FlowObject& object : flow->objects) {
+          llvm::Argument* const pointer = function.getArg(object.parameter);
+          const std::uint32_t site = sites_.object(function, object.name, object.bytes);
+          probes_.access(at, pointer, site, {}, false);
+        }
+      }
       if (!plan.setjmps.empty()) {
         llvm::IRBuilder<> top(&*function.getEntryBlock().begin());
         frame = top.CreateAlloca(top.getInt64Ty());
@@ -165,7 +170,7 @@ class Instrumenter {
     for (llvm::FenceInst* fence : plan.fences) add(*fence);
     for (llvm::CallBase* call : plan.calls) {
       const std::uint32_t site = sites_.call(*call, plan.last.lookup(call));
-      site_of_[call].push_back(site);
+      know_step(*call, site, true, true);
       llvm::IRBuilder<> at(call);
       // In a coroutine nobody knows which function the number belongs to.
       const bool known = !leaves_ && site <= 0xffff;
@@ -178,7 +183,7 @@ class Instrumenter {
       probes_.runtime(at, abi::kResume, at.getVoidTy(),
                       {at.CreateLoad(at.getInt64Ty(), frame, true)});
     }
-    connect(flows);
+    if (flow != nullptr) add_flows(*flow);
     if (leaves_) return;
     // C++'s own, even where the source has nothing to clean up: the inliner joins only functions of
     // one personality.
@@ -235,52 +240,7 @@ class Instrumenter {
     llvm::appendToGlobalCtors(module_, constructor, 0);
   }
 
-  /// What may be a step.
-  [[nodiscard]] static std::vector<const llvm::Instruction*> steps_of(const Plan& plan) {
-    std::vector<const llvm::Instruction*> steps;
-    for (const PlannedAccess& each : plan.accesses) steps.push_back(each.instruction);
-    for (const PlannedRange& each : plan.ranges) steps.push_back(each.instruction);
-    for (const PlannedAtomic& each : plan.atomics) steps.push_back(each.instruction);
-    for (const llvm::CallBase* each : plan.calls) steps.push_back(each);
-    return steps;
-  }
-
  private:
-  /// The objects that the function works on, behind its kEnter.
-  void add_objects(llvm::IRBuilder<>& at, llvm::Function& function, const Flows& flows) {
-    for (const Flows::Object& object : flows.objects) {
-      const std::uint32_t site = sites_.object(object.type, object.bytes);
-      llvm::Value* address = at.CreatePtrToInt(function.getArg(object.argument), at.getInt64Ty());
-      address = at.CreateAnd(address, wire::kAddressMask);
-      probes_.word(at, at.CreateOr(address, wire::access(0, site)), migrates_);
-    }
-  }
-
-  /// What connects the function's steps, now that they have sites.
-  void connect(const Flows& flows) {
-    const auto steps_at = [this](const llvm::Instruction* instruction) {
-      std::vector<std::uint32_t> steps;
-      const auto found = site_of_.find(instruction);
-      if (found == site_of_.end()) return steps;
-      for (const std::uint32_t site : found->second) {
-        steps.push_back(unit_.program_site(unit_.reference(site)));
-      }
-      return steps;
-    };
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pairs;
-    for (const Flows::Pair& pair : flows.pairs) {
-      for (const std::uint32_t from : steps_at(pair.from)) {
-        for (const std::uint32_t to : steps_at(pair.to)) {
-          if (from != to) pairs[{from - 1, to - 1}] |= pair.how;
-        }
-      }
-    }
-    for (const auto& [sites, how] : pairs) unit_.add_flow({sites.first, sites.second, how});
-    for (const llvm::Instruction* result : flows.results) {
-      for (const std::uint32_t step : steps_at(result)) unit_.mark_result(step);
-    }
-  }
-
   static bool is_variable(const llvm::GlobalVariable& global) {
     if (global.isDeclaration() || global.isConstant() || global.isThreadLocal() ||
         global.hasAvailableExternallyLinkage() || global.getAddressSpace() != 0) {
@@ -335,6 +295,36 @@ class Instrumenter {
     return shape;
   }
 
+  /// The site of a step; memory intrinsics have one for each direction.
+  struct StepSites {
+    std::uint32_t reads = 0;
+    std::uint32_t writes = 0;
+  };
+  void know_step(const llvm::Instruction& at, std::uint32_t site, bool reads, bool writes) {
+    StepSites& sites = step_sites_[&at];
+    if (reads) sites.reads = site;
+    if (writes) sites.writes = site;
+  }
+  void add_flows(const FunctionFlow& flow) {
+    const auto site = [&](std::uint32_t step, bool writes) {
+      const StepSites sites = step_sites_.lookup(flow.steps[step].instruction);
+      const std::uint32_t wanted = writes ? sites.writes : sites.reads;
+      return sites_.program_site(wanted != 0 ? wanted : sites.reads + sites.writes);
+    };
+    for (const StepFlow& pair : flow.flows) {
+      const bool source = (pair.how & unit::kFlowSource) != 0;
+      const bool joined = (pair.how & unit::kFlowJoined) != 0;
+      const std::uint32_t from = site(pair.from, source && pair.how == unit::kFlowSource);
+      const std::uint32_t to = site(pair.to, !(joined && pair.how == unit::kFlowJoined));
+      if (from != 0 && to != 0 && from != to) unit_.add_flow(from, to, pair.how);
+    }
+    for (const std::uint32_t step : flow.results) {
+      if (const std::uint32_t number = site(step, false); number != 0) {
+        unit_.site(number).flags |= unit::kReachesResult;
+      }
+    }
+  }
+
   /// What stands for a function without probes in the unit.
   llvm::Constant* source_of(const llvm::CallBase& call) {
     llvm::Constant*& known = sources_[call.getCalledFunction()];
@@ -364,7 +354,8 @@ class Instrumenter {
   void add(const PlannedAccess& planned) {
     const std::uint32_t site =
         sites_.access(*planned.instruction, planned.pointer, planned.kind, planned.bytes);
-    site_of_[planned.instruction].push_back(site);
+    know_step(*planned.instruction, site, planned.kind != unit::SiteKind::kWrite,
+              planned.kind != unit::SiteKind::kRead);
     if (const auto twin = twins_->find(planned.instruction); twin != twins_->end()) {
       mark(planned, llvm::cast<llvm::Instruction>(&*twin->second), site);
     }
@@ -417,7 +408,8 @@ class Instrumenter {
     const bool stays = length != nullptr && bytes <= kMostInline;
     const auto site = [&](llvm::Value* pointer, unit::SiteKind kind) {
       const std::uint32_t number = sites_.access(memory, pointer, kind, stays ? bytes : 0);
-      site_of_[&memory].push_back(number);
+      know_step(memory, number, kind == unit::SiteKind::kRangeRead,
+                kind == unit::SiteKind::kRangeWrite);
       return number;
     };
     if (stays || leaves_) {
@@ -532,7 +524,7 @@ class Instrumenter {
     llvm::Value* kind = what_of(after, instruction, bytes);
     const std::uint32_t site =
         sites_.access(instruction, atomic.pointer, unit::SiteKind::kAtomic, bytes);
-    site_of_[&instruction].push_back(site);
+    know_step(instruction, site, true, true);
     probes_.runtime(before, abi::kAtomicBegin, before.getVoidTy(), {atomic.pointer});
     probes_.runtime(after, abi::kAtomicEnd, after.getVoidTy(),
                     {atomic.pointer, after.getInt32(leaves_ ? 0 : site), kind});
@@ -557,11 +549,11 @@ class Instrumenter {
   llvm::DenseMap<const llvm::Function*, llvm::Constant*> sources_;
   bool cxx_;
   // Of the function at hand.
-  llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<std::uint32_t, 2>> site_of_;
   llvm::Constant* address_ = nullptr;
   bool leaves_ = false;
   bool migrates_ = false;
   llvm::ValueToValueMapTy* twins_ = nullptr;
+  llvm::DenseMap<const llvm::Instruction*, StepSites> step_sites_;
 };
 
 }  // namespace
@@ -586,22 +578,13 @@ void add_probes(llvm::Module& module, const llvm::SmallPtrSetImpl<llvm::Function
                 Mode mode) {
   const Planner planner(module, plain);
   add_summary(module, planner, mode == Mode::kFast);
-  // Before any of them changes.
-  llvm::DenseMap<const llvm::Function*, Flows> flows;
-  {
-    FlowAnalysis analysis(module);
-    for (const llvm::Function& function : module) {
-      if (const Plan* plan = planner.plan_of(function)) {
-        flows[&function] = analysis.of(function, Instrumenter::steps_of(*plan));
-      }
-    }
-  }
+  const FlowAnalysis flows(module, planner);
   Instrumenter instrumenter(module, mode);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : module) functions.push_back(&function);
   for (llvm::Function* function : functions) {
     if (const Plan* plan = planner.plan_of(*function)) {
-      instrumenter.function(*function, *plan, flows[function]);
+      instrumenter.function(*function, *plan, flows.of(*function));
     }
   }
   instrumenter.finish();

@@ -413,6 +413,7 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
   // tells no analysis anything new: whoever could have written it in between has a race with the
   // first access already. (Writing again is recorded: others may have read in between.)
   llvm::SmallVector<Root, 16> covered;
+  llvm::SmallVector<const llvm::Instruction*, 16> covering;  // the same, by the access
   std::size_t last = plan.accesses.size();  // the last access of this block, or one behind all
   const auto add = [&](llvm::Instruction& instruction, llvm::Value* pointer, unit::SiteKind kind,
                        llvm::Type* type) {
@@ -427,18 +428,28 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
       if (before.kind == unit::SiteKind::kRead && !before.instruction->isVolatile() &&
           root_of(before.pointer, before.bytes, layout_) == root) {
         before.kind = unit::SiteKind::kReadWrite;
+        before.stores = &instruction;
         return;
       }
     }
-    const bool known = llvm::is_contained(covered, root);
-    if (known && kind == unit::SiteKind::kRead && !instruction.isVolatile()) return;
+    const auto known_at = llvm::find(covered, root);
+    const bool known = known_at != covered.end();
+    if (known && kind == unit::SiteKind::kRead && !instruction.isVolatile()) {
+      plan.repeated.emplace_back(&instruction, covering[static_cast<std::size_t>(
+                                                   known_at - covered.begin())]);
+      return;
+    }
     last = plan.accesses.size();
     plan.accesses.push_back({&instruction, pointer, kind, size.getFixedValue()});
-    if (!known) covered.push_back(root);
+    if (!known) {
+      covered.push_back(root);
+      covering.push_back(&instruction);
+    }
   };
   for (llvm::Instruction& instruction : block) {
     if (ends_cover(instruction)) {
       covered.clear();
+      covering.clear();
       last = plan.accesses.size();
     }
     if (instruction.hasMetadata(llvm::LLVMContext::MD_nosanitize)) continue;

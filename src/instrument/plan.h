@@ -25,6 +25,8 @@ struct PlannedAccess {
   /// Not null: a read of one place in a loop that neither calls nor synchronizes, so the first time
   /// covers the others. Where the loop is entered from.
   llvm::BasicBlock* once = nullptr;
+  /// Of kReadWrite: the store.
+  llvm::Instruction* stores = nullptr;
 };
 
 /// llvm.memcpy and the like.
@@ -55,6 +57,8 @@ struct Plan {
   std::vector<PlannedAtomic> atomics;
   std::vector<llvm::FenceInst*> fences;
   std::vector<llvm::CallBase*> calls;    // that the callee or the runtime will want to know of
+  /// Reads that get no probe, because the second is an access of the same bytes just before.
+  std::vector<std::pair<const llvm::Instruction*, const llvm::Instruction*>> repeated;
   std::vector<llvm::CallBase*> setjmps;  // calls that return twice
   std::vector<llvm::CallBase*> sources;  // of the calls, those that source_name() has a name for
   llvm::DenseMap<const llvm::CallBase*, unit::SiteFlag> last;  // kLastCall and kLastRelease

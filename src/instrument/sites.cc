@@ -166,13 +166,27 @@ std::uint32_t Sites::access(const llvm::Instruction& at, const llvm::Value* poin
   return unit_.add_site(site);
 }
 
-std::uint32_t Sites::object(llvm::StringRef type, std::uint64_t bytes) {
+std::uint32_t Sites::object(const llvm::Function& function, llvm::StringRef type,
+                            std::uint64_t bytes) {
   unit::Site site;
+  if (const llvm::DISubprogram* program = function.getSubprogram()) {
+    site.file = unit_.string(path_of(program->getFile()));
+    site.line = program->getLine();
+  }
   site.kind = unit::SiteKind::kObject;
   site.name = unit_.string(type);
-  site.bytes = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  site.bytes = static_cast<std::uint32_t>(bytes);
   return unit_.add_site(site);
+}
+
+std::uint32_t Sites::program_site(std::uint32_t number) {
+  const std::uint32_t before = unit_.reference(0);
+  for (std::uint32_t at = number; at != 0;) {
+    const unit::Site& site = unit_.site(at);
+    if ((site.flags & unit::kSystemSite) == 0) return at;
+    at = site.inlined == 0 ? 0 : site.inlined - before;
+  }
+  return number;
 }
 
 std::uint32_t Sites::call(const llvm::CallBase& at, std::uint8_t flags) {

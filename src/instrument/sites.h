@@ -43,8 +43,11 @@ class Sites {
   std::uint32_t access(const llvm::Instruction& at, const llvm::Value* pointer, unit::SiteKind kind,
                        std::uint64_t bytes);
   std::uint32_t call(const llvm::CallBase& at, std::uint8_t flags);
-  /// unit::SiteKind::kObject.
-  std::uint32_t object(llvm::StringRef type, std::uint64_t bytes);
+  /// Of an object that the function works on.
+  std::uint32_t object(const llvm::Function& function, llvm::StringRef type, std::uint64_t bytes);
+  /// Of a site in a system header, that of the call in the program that it was inlined at, if there
+  /// is one; 0 of 0. As readers find it (trace::CaptureMeta::program_site).
+  [[nodiscard]] std::uint32_t program_site(std::uint32_t number);
 
   [[nodiscard]] Names& names() { return names_; }
 

@@ -46,6 +46,11 @@ unit::Site& UnitBuilder::site(std::uint32_t number) {
   return sites_[functions_.back().first + number - 1];
 }
 
+void UnitBuilder::add_flow(std::uint32_t from, std::uint32_t to, std::uint32_t how) {
+  const std::uint32_t first = functions_.back().first;
+  flows_[{first + from - 1, first + to - 1}] |= how;
+}
+
 llvm::Constant* UnitBuilder::address_of(std::uint32_t function) const {
   llvm::LLVMContext& context = module_.getContext();
   const std::uint64_t offset = sizeof(unit::Header) + function * sizeof(unit::Function);
@@ -59,12 +64,6 @@ std::uint32_t UnitBuilder::offset_of(std::uint32_t handle) const {
   const std::size_t base = sizeof(unit::Header) + functions_.size() * sizeof(unit::Function) +
                            sites_.size() * sizeof(unit::Site) + flows_.size() * sizeof(unit::Flow);
   return static_cast<std::uint32_t>(base) + handle - 1;
-}
-
-std::uint32_t UnitBuilder::program_site(std::uint32_t reference) const {
-  std::uint32_t at = reference;
-  while (at != 0 && (sites_[at - 1].flags & unit::kSystemSite) != 0) at = sites_[at - 1].inlined;
-  return at != 0 ? at : reference;
 }
 
 llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t directory,
@@ -84,10 +83,10 @@ llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t dire
   header.abi = wire::kAbi;
   header.functions = static_cast<std::uint32_t>(functions_.size());
   header.sites = static_cast<std::uint32_t>(sites_.size());
-  header.flows = static_cast<std::uint32_t>(flows_.size());
   header.name = offset_of(name);
   header.directory = offset_of(directory);
   header.flags = flags;
+  header.flows = static_cast<std::uint32_t>(flows_.size());
   // A multiple of 8, as the records of the metadata are (event/wire.h).
   while ((offset_of(1) + strings_.size()) % 8 != 0) strings_.push_back('\0');
   header.bytes = offset_of(1) + static_cast<std::uint32_t>(strings_.size());
@@ -101,7 +100,10 @@ llvm::GlobalVariable* UnitBuilder::finish(std::uint32_t name, std::uint32_t dire
   append(&header, sizeof header);
   append(functions_.data(), functions_.size() * sizeof(unit::Function));
   append(sites_.data(), sites_.size() * sizeof(unit::Site));
-  append(flows_.data(), flows_.size() * sizeof(unit::Flow));
+  for (const auto& [pair, how] : flows_) {
+    const unit::Flow flow{pair.first, pair.second, how};
+    append(&flow, sizeof flow);
+  }
   append(strings_.data(), strings_.size());
 
   llvm::Constant* data =

@@ -8,7 +8,9 @@
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "event/unit.h"
@@ -33,22 +35,17 @@ class UnitBuilder {
   /// An earlier site of the function that was begun last.
   [[nodiscard]] unit::Site& site(std::uint32_t number);
 
-  /// How two sites of the unit are connected, by what reference() says of them less 1; ascending,
-  /// each pair once.
-  void add_flow(const unit::Flow& flow) { flows_.push_back(flow); }
-  /// unit::kReachesResult; a reference.
-  void mark_result(std::uint32_t reference) { sites_[reference - 1].flags |= unit::kReachesResult; }
-  /// The place in the program that a site of a library's header was inlined into, or the site itself:
-  /// as CaptureMeta::program_site, from references.
-  [[nodiscard]] std::uint32_t program_site(std::uint32_t reference) const;
+  /// Two sites of the function that was begun last, by their numbers, are connected. What is said
+  /// of one pair is joined.
+  void add_flow(std::uint32_t from, std::uint32_t to, std::uint32_t how);
 
   /// The address of a function in the unit, valid before the unit is complete.
   [[nodiscard]] llvm::Constant* address_of(std::uint32_t function) const;
 
   [[nodiscard]] bool empty() const { return functions_.empty(); }
 
-  /// The offset in the unit of a string's handle. After the last begin_function, add_site and
-  /// add_flow.
+  /// The offset in the unit of a string's handle. After the last begin_function and add_site.
+  /// And after the last add_flow.
   [[nodiscard]] std::uint32_t offset_of(std::uint32_t handle) const;
 
   /// Puts the unit into the module; every address_of() refers to it now.
@@ -59,7 +56,7 @@ class UnitBuilder {
   llvm::GlobalVariable* placeholder_;
   std::vector<unit::Function> functions_;
   std::vector<unit::Site> sites_;
-  std::vector<unit::Flow> flows_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> flows_;  // FlowHow
   std::string strings_;
   llvm::StringMap<std::uint32_t> handles_;
 };

@@ -133,9 +133,9 @@ void tell_names(Holder& self, Word address, Word bytes, std::uint32_t site) {
         if (own.unit != nullptr && same_name(first, own)) continue;
       }
       told = granule;
-      const Word length = first.site->bytes - 1 < 8 && first.site->kind != unit::SiteKind::kCall
-                              ? first.site->bytes
-                              : 1;
+      const bool access = first.site->kind != unit::SiteKind::kCall &&
+                          first.site->kind != unit::SiteKind::kObject;
+      const Word length = access && first.site->bytes - 1 < 8 ? first.site->bytes : 1;
       tell_name(self, first, container ? names >> 32 : 0, begin, length);
       if (container) break;
     }

@@ -233,7 +233,7 @@ void hold_unit(const unit::Header* unit, const SyndromeGlobal* globals, std::uin
   bool container = false;
   for (std::uint32_t i = 0; i < unit->sites; ++i) {
     unit::Site& site = sites[i];
-    if (site.name == 0) continue;
+    if (site.name == 0 || site.kind == unit::SiteKind::kObject) continue;
     if (site.name != last) {
       last = site.name;
       const Text name = text_at(unit, last);

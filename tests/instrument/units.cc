@@ -24,8 +24,8 @@ std::string string_at(std::string_view unit, std::uint32_t offset) {
 }
 
 std::string describe(std::string_view unit, const unit::Site& site) {
-  constexpr std::array<const char*, 7> kKinds = {"read",   "write",      "readwrite",  "call",
-                                                 "atomic", "range-read", "range-write"};
+  constexpr std::array<const char*, 8> kKinds = {"read",   "write",      "readwrite",   "call",
+                                                 "atomic", "range-read", "range-write", "object"};
   std::string text = kKinds.at(static_cast<std::size_t>(site.kind));
   text += " " + std::to_string(site.line) + ":" + std::to_string(site.column);
   const std::string name = string_at(unit, site.name);
@@ -33,6 +33,16 @@ std::string describe(std::string_view unit, const unit::Site& site) {
   if ((site.flags & unit::kHasOffset) != 0) text += "+" + std::to_string(site.offset);
   if ((site.flags & unit::kAmbiguous) != 0) text += "?";
   if (site.kind != unit::SiteKind::kCall) text += " (" + std::to_string(site.bytes) + ")";
+  return text;
+}
+
+std::string how(std::uint32_t flow) {
+  std::string text;
+  constexpr std::array<const char*, 8> kHow = {"data",   "address", "control",  "joined",
+                                               "source", "result",  "compared", "pointer"};
+  for (std::size_t i = 0; i < kHow.size(); ++i) {
+    if ((flow >> i & 1) != 0) text += " " + std::string(kHow.at(i));
+  }
   return text;
 }
 
@@ -64,6 +74,11 @@ std::vector<UnitFunction> unit_functions(std::string_view bytes) {
     if (header.abi != wire::kAbi || header.bytes > bytes.size() - at) continue;
     const std::string_view unit = bytes.substr(at, header.bytes);
     const std::size_t sites = sizeof header + header.functions * sizeof(unit::Function);
+    std::vector<unit::Flow> flows(header.flows);
+    for (std::size_t i = 0; i < header.flows; ++i) {
+      flows[i] = read_at<unit::Flow>(
+          unit, sites + header.sites * sizeof(unit::Site) + i * sizeof(unit::Flow));
+    }
     for (std::size_t i = 0; i < header.functions; ++i) {
       const auto entry = read_at<unit::Function>(unit, sizeof header + i * sizeof(unit::Function));
       UnitFunction& function = all.emplace_back();
@@ -73,12 +88,25 @@ std::vector<UnitFunction> unit_functions(std::string_view bytes) {
       function.label = string_at(unit, entry.label);
       for (std::size_t k = 0; k < entry.sites; ++k) {
         const auto site = read_at<unit::Site>(unit, sites + (entry.first + k) * sizeof(unit::Site));
+        if (site.kind == unit::SiteKind::kObject) {
+          function.objects.push_back(string_at(unit, site.name) + " " + std::to_string(site.bytes));
+          continue;
+        }
         function.sites.push_back(describe(unit, site));
+        if ((site.flags & unit::kReachesResult) != 0) function.results.push_back(site.line);
         const std::string callee = string_at(unit, site.bytes);
         if ((site.flags & unit::kLastCall) != 0) {
           function.last.push_back(std::to_string(site.line) + " " + callee);
         }
         if ((site.flags & unit::kLastRelease) != 0) function.last.push_back(callee);
+      }
+      for (const unit::Flow& flow : flows) {
+        if (flow.from - entry.first >= entry.sites) continue;
+        const auto line = [&](std::uint32_t index) {
+          return std::to_string(
+              read_at<unit::Site>(unit, sites + index * sizeof(unit::Site)).line);
+        };
+        function.flows.push_back(line(flow.from) + "->" + line(flow.to) + how(flow.how));
       }
     }
   }

@@ -19,6 +19,12 @@ struct UnitFunction {
   /// Of the calls, those that nothing comes behind: "12 callee"; "callee" where it lets go of a
   /// lock.
   std::vector<std::string> last;
+  /// "Account 56": what it works on, no part of `sites`.
+  std::vector<std::string> objects;
+  /// "3->4 data control": lines of steps that are connected, and how (unit::FlowHow).
+  std::vector<std::string> flows;
+  /// Lines of sites whose values reach the function's result.
+  std::vector<unsigned> results;
 
   /// Without the calls.
   [[nodiscard]] std::vector<std::string> accesses() const;

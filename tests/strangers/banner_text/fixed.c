@@ -45,7 +45,7 @@ static void *editor(void *arg)
 {
     (void)arg;
     pthread_barrier_wait(&start);
-    for (int i = 0; i < 50000; i++)
+    for (int i = 0; i < 150000; i++)
         set_banner(i % 2 ? "sale" : "everything must go", i % 3 == 0);
     return NULL;
 }
@@ -58,7 +58,7 @@ int main(void)
     pthread_barrier_init(&start, NULL, 2);
     pthread_create(&ed, NULL, editor, NULL);
     pthread_barrier_wait(&start);
-    for (int i = 0; i < 50000; i++)
+    for (int i = 0; i < 150000; i++)
         garbled += !render(screen, sizeof screen);
     pthread_join(ed, NULL);
     printf("garbled frames %d: %s\n", garbled, garbled ? "WRONG" : "ok");

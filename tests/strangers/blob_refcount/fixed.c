@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define BLOBS 40000
+#define BLOBS 400000
 
 struct blob {
     atomic_int refs;

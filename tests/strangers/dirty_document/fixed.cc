@@ -51,7 +51,7 @@ int main() {
         }
     });
     std::thread typist([&] {
-        for (int i = 0; i < 30000; i++)
+        for (int i = 0; i < 150000; i++)
             doc.edit(i);
         closing = true;
     });

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
-#include <shared_mutex>
 #include <thread>
 
 using Payload = std::array<std::uint8_t, 16>;
@@ -23,7 +22,7 @@ public:
     void write(const Payload &p) {
         Payload mine;
         {
-            std::shared_lock lock(mu_);
+            std::unique_lock lock(mu_);
             mine = payload_;
         }
         mine = p;
@@ -34,12 +33,12 @@ public:
     }
 
     bool valid() const {
-        std::shared_lock lock(mu_);
+        std::unique_lock lock(mu_);
         return checksum_ == sum_of(payload_);
     }
 
 private:
-    mutable std::shared_mutex mu_;
+    mutable std::mutex mu_;
     Payload payload_{};
     std::uint32_t checksum_;
 };
@@ -49,13 +48,13 @@ int main() {
     long broken = 0;
     std::thread camera([&] {
         Payload p{};
-        for (int i = 0; i < 50000; i++) {
+        for (int i = 0; i < 150000; i++) {
             p[i % p.size()] = static_cast<std::uint8_t>(i);
             frame.write(p);
         }
     });
     std::thread viewer([&] {
-        for (int i = 0; i < 50000; i++)
+        for (int i = 0; i < 150000; i++)
             broken += !frame.valid();
     });
     camera.join();

@@ -51,7 +51,7 @@ int main() {
     for (int lane = 0; lane < 3; lane++)
         lanes.emplace_back([&garage, lane] {
             std::string plate = "XY-" + std::to_string(lane) + "-0815-long-plate";
-            for (int i = 0; i < 50000; i++)
+            for (int i = 0; i < 200000; i++)
                 if (garage.enter(plate))
                     garage.leave();
         });

@@ -23,7 +23,7 @@ private:
 };
 
 int main() {
-    constexpr int kJobs = 40000;
+    constexpr int kJobs = 300000;
     std::deque<Job> jobs(kJobs);
     int completed = 0, cancelled = 0;
     std::atomic<int> here{0};

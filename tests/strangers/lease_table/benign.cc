@@ -57,13 +57,13 @@ private:
 int main() {
     LeaseTable table;
     std::thread tenant([&] {
-        for (int i = 0; i < 40000; i++) {
+        for (int i = 0; i < 180000; i++) {
             table.renew(i % 4, i % 3 == 0 ? 0 : 100);
             table.renew((i + 1) % 4, 100);
         }
     });
     std::thread reaper([&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 80000; i++)
             table.reap(50);
     });
     tenant.join();

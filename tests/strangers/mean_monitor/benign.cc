@@ -41,11 +41,11 @@ int main() {
         }
     });
     std::thread w1([&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 150000; i++)
             mon.add(10);
     });
     std::thread w2([&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 150000; i++)
             mon.add(10);
     });
     w1.join();
@@ -54,6 +54,6 @@ int main() {
     reader.join();
     std::printf("impossible means %ld: %s\n", odd, odd ? "WRONG" : "ok");
     assert(odd == 0);
-    assert(mon.shown_ == 40000);
+    assert(mon.shown_ == 300000);
     return 0;
 }

@@ -34,11 +34,11 @@ int main() {
         }
     });
     std::thread w1([&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 150000; i++)
             mon.add(10);
     });
     std::thread w2([&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 150000; i++)
             mon.add(10);
     });
     w1.join();

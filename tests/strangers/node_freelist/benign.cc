@@ -45,7 +45,7 @@ int main() {
     std::array<std::atomic<int>, kNodes> handed{};
     std::atomic<bool> done{false};
     std::thread consumer([&] {
-        for (int i = 0; i < 50000; i++) {
+        for (int i = 0; i < 200000; i++) {
             std::uint32_t n = list.pop();
             if (n == kNil)
                 continue;

@@ -45,7 +45,7 @@ int main() {
     std::array<std::atomic<int>, kNodes> users{};
     std::atomic<int> shared{0};
     auto worker = [&] {
-        for (int i = 0; i < 50000; i++) {
+        for (int i = 0; i < 200000; i++) {
             std::uint32_t a = list.pop(), b = list.pop();
             for (std::uint32_t n : {a, b})
                 if (n != kNil && users[n].fetch_add(1) != 0)

@@ -1,6 +1,7 @@
 // The notifier works on a copy of the list and calls a listener that was already removed and closed.
 // harm: Subject::notify and listeners_ (Subject::remove, Listener::closed_)
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstdio>
 #include <memory>
@@ -57,21 +58,26 @@ public:
 int main() {
     Subject subject;
     int late = 0;
+    std::atomic<bool> done{false};
+    std::vector<std::shared_ptr<Listener>> closed;
     std::thread notifier([&] {
-        for (int i = 0; i < 20000; i++)
+        while (!done)
             subject.notify();
     });
     std::thread window([&] {
-        for (int i = 0; i < 10000; i++) {
+        for (int i = 0; i < 20000; i++) {
             auto l = std::make_shared<Listener>();
             subject.add(l);
             subject.remove(l);
             l->close();
-            late += l->late();
+            closed.push_back(l);
         }
+        done = true;
     });
     notifier.join();
     window.join();
+    for (auto &l : closed)
+        late += l->late();
     std::printf("events after close %d: %s\n", late, late ? "WRONG" : "ok");
     return 0;
 }

@@ -45,7 +45,7 @@ private:
 int main() {
     OrderBook book;
     auto till = [&book](const char *who) {
-        for (int i = 0; i < 15000; i++)
+        for (int i = 0; i < 100000; i++)
             book.place(who);
     };
     std::thread a(till, "ann"), b(till, "bob");
@@ -56,6 +56,6 @@ int main() {
     for (std::size_t i = 1; i < all.size(); i++)
         swapped += all[i - 1].number > all[i].number;
     std::printf("%zu orders, out of order %d: %s\n", all.size(), swapped, swapped ? "WRONG" : "ok");
-    assert(swapped == 0 && all.size() == 30000);
+    assert(swapped == 0 && all.size() == 200000);
     return 0;
 }

@@ -45,7 +45,7 @@ private:
 int main() {
     OrderBook book;
     auto till = [&book](const char *who) {
-        for (int i = 0; i < 15000; i++)
+        for (int i = 0; i < 100000; i++)
             book.place(who);
     };
     std::thread a(till, "ann"), b(till, "bob");

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define SAMPLES 30000
+#define SAMPLES 400000
 #define PROBES 2
 
 static atomic_long peak_us;

@@ -41,13 +41,13 @@ private:
 };
 
 int main() {
-    constexpr int kPools = 1500;
+    constexpr int kPools = 1000;
     long accepted = 0, ran = 0;
     for (int i = 0; i < kPools; i++) {
         TaskPool pool;
         std::atomic<int> done{0}, sent{0};
         std::thread client([&] {
-            while (pool.submit([&done] { done++; }))
+            for (int k = 0; k < 40 && pool.submit([&done] { done++; }); k++)
                 sent++;
         });
         while (sent.load() < 3)

@@ -53,11 +53,11 @@ public:
 int main() {
     Sessions sessions;
     auto traffic = [&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 100000; i++)
             sessions.charge(i % 3, 1);
     };
     std::thread t1(traffic), t2(traffic), closer([&] {
-        for (int i = 0; i < 20000; i++)
+        for (int i = 0; i < 100000; i++)
             sessions.close(i % 3);
     });
     t1.join();
@@ -66,6 +66,6 @@ int main() {
     for (int u = 0; u < 3; u++)
         sessions.close(u);
     long got = sessions.billed();
-    std::printf("billed %ld of 40000: %s\n", got, got == 40000 ? "ok" : "WRONG");
+    std::printf("billed %ld of 200000: %s\n", got, got == 200000 ? "ok" : "WRONG");
     return 0;
 }

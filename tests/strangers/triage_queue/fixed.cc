@@ -42,7 +42,7 @@ static bool treat_next(WaitingRoom &room, std::vector<int> &treated) {
 }
 
 int main() {
-    constexpr int kPatients = 30000;
+    constexpr int kPatients = 120000;
     WaitingRoom room;
     std::vector<int> treated(kPatients, 0);
     std::thread reception([&] {

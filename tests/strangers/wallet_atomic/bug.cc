@@ -31,7 +31,7 @@ private:
 } // namespace shop
 
 int main() {
-    constexpr int kDeposits = 30000;
+    constexpr int kDeposits = 400000;
     shop::Wallet wallet("ada");
     std::atomic<int> ready{0};
     auto payer = [&] {
