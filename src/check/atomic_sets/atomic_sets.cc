@@ -68,8 +68,10 @@ class AtomicSets final : public Check {
         {"most sets in use together", counts.windows},
         {"most units held together", counts.held},
         {"patterns found", patterns_},
-        {"edges that closed a cycle", counts.cycles},
     };
+    if (judges_cycles(options_)) {
+      result_.stats.push_back({"edges that closed a cycle", counts.cycles});
+    }
     if (!satisfied()) warn_of_unmatched(names);
     if (counts.cut != 0) {
       result_.complete = false;

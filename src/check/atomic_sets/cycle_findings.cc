@@ -73,6 +73,7 @@ void CycleFindings::add_to(std::vector<Finding>& findings, const SetRule& sets,
       }
     }
     if (is_explained) continue;
+    std::ranges::sort(finding.locations);
     finding.event = cycle.edges.back().to.number;
     finding.count = count;
     findings.push_back(std::move(finding));
