@@ -298,18 +298,19 @@ trace::CaptureSelection Checker::what_matters() const {
                         std::ranges::any_of(spec.units, [](const spec::NamedList& list) {
                           return list.name != "exclude";
                         });
-  if (!checks_.empty() && checks_only(kSets) && !declares && !spec.units_span_threads) {
+  // Calls are left out by what they are to one other call: cycles of more units need all of them.
+  const bool judges_cycles = default_sets_ || spec.default_sets || !spec.atomic_sets.empty();
+  if (!checks_.empty() && checks_only(kSets) && !declares && !judges_cycles &&
+      !spec.units_span_threads) {
     selection.role = check::atomic_sets::role_of;
-    const spec::DefaultSets otherwise =
-        default_sets_.value_or(spec.default_sets.value_or(spec::DefaultSets::kClass));
-    selection.atomics = otherwise != spec::DefaultSets::kClass || !spec.atomic_sets.empty();
+    selection.atomics = false;
   }
   return selection;
 }
 
 bool Checker::needs_only_calls() const {
   const trace::CaptureSelection selection = what_matters();
-  return static_cast<bool>(selection.role) && !selection.atomics;
+  return static_cast<bool>(selection.role);
 }
 
 /// Whether the trace could be read and checked.
