@@ -234,6 +234,7 @@ class Bench {
     const nlohmann::json& entry = report.at("checks").at(0);
     Checked checked;
     for (const nlohmann::json& finding : entry.at("findings")) {
+      if (!finding.contains("pattern")) continue;  // a cycle that is none of them
       ++checked.patterns.at(finding.at("pattern").get<std::size_t>() - 1);
     }
     const nlohmann::json& stats = entry.at("stats");

@@ -57,11 +57,14 @@ struct Finding {
   EventNumber block = 0;  // begin of the violating block, 0 when the rule has none
   /// conflict-cycle, external-cycle: consecutive edges meet in one transaction; the first leaves
   /// the violating block, the last comes back to it.
+  /// set-cycle: the first edge leaves the first of `units`, and so on; the last comes back to it.
   std::vector<Edge> cycle;
   /// race, conflict-in-block: the two, ascending; pattern: its three or four.
   std::vector<EventNumber> events;
   /// Of the rule `pattern` (check/patterns.h): which one, 1 … 14; the set and its one
-  /// or two locations by name; and the units u and u', by the events with which they begin.
+  /// or two locations by name; and the units u and u', by the events with which they begin. Of
+  /// the rule `set-cycle`: the set, its locations that edges are at, and the units in the order of
+  /// the cycle.
   std::uint8_t pattern = 0;
   std::string set;
   std::vector<std::string> locations;

@@ -56,7 +56,7 @@ constexpr std::array<Rule, 2> kDeterminismRules = {{
      "it ends."},
 }};
 
-constexpr std::array<Rule, 1> kAtomicSetsRules = {{
+constexpr std::array<Rule, 2> kAtomicSetsRules = {{
     {"pattern", "data that belongs together was not seen together",
      "A unit of work (a function or block that keeps data consistent) and another thread's unit of "
      "work accessed the same data, or two data that belong to one atomic set, in an order that no "
@@ -64,6 +64,14 @@ constexpr std::array<Rule, 1> kAtomicSetsRules = {{
      "14 orders are those of Hammer, Dolby, Vaziri and Tip (ICSE 2008). Usual fix: hold one lock "
      "for the whole unit, the same one at every access to the set. When the data does not belong "
      "together, or the function is no unit, the spec can say so."},
+    {"set-cycle", "units of work did not run as if one after the other on an atomic set",
+     "Units of work (functions or blocks that keep data consistent) accessed the data of one "
+     "atomic set in an order that no execution of whole units one after the other gives, and none "
+     "of the 14 patterns of two units explains it: three or more units are involved, or two units "
+     "that each read what the other one writes (write skew). Each edge of the cycle is a pair of "
+     "conflicting accesses to one location, and says which of two units must come first; together "
+     "they ask each unit to come before itself. Usual fix: hold one lock for the whole of each "
+     "unit, the same one at every access to the set."},
 }};
 
 constexpr std::array<Rule, 2> kNondeterminismRules = {{

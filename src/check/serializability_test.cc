@@ -17,8 +17,7 @@ namespace {
 /// What the fast check finds.
 std::vector<atomic_sets::Match> found(const SmallTrace& trace, spec::DefaultSets sets) {
   std::vector<atomic_sets::Match> matches;
-  atomic_sets::Matcher matcher([&](const atomic_sets::Match& match) { matches.push_back(match); },
-                               1'000'000);
+  atomic_sets::Matcher matcher([&](const atomic_sets::Match& match) { matches.push_back(match); });
   atomic_sets::UnitTracker<atomic_sets::Matcher> tracker({{nullptr, sets}, false}, matcher);
   tracker.speak(trace.names);
   EventNumber number = 0;

@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "check/atomic_sets_role.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/io.h"
@@ -293,28 +292,10 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
 trace::CaptureSelection Checker::what_matters() const {
   trace::CaptureSelection selection;
   selection.only_shared = true;
-  selection.held = call_.held;
   const spec::Spec none;
   const spec::Spec& spec = spec_ ? *spec_ : none;
   selection.every_function = spec.blocks.atomic || !spec.blocks.deterministic.empty();
-  constexpr std::array<std::string_view, 1> kSets = {"atomic-sets"};
-  const bool declares = selection.every_function || !spec.units_for.empty() ||
-                        std::ranges::any_of(spec.units, [](const spec::NamedList& list) {
-                          return list.name != "exclude";
-                        });
-  const bool says_how = default_sets_ || spec.default_sets;
-  if (!checks_.empty() && checks_only(kSets) && !declares && !spec.units_span_threads && says_how) {
-    selection.role = check::atomic_sets::role_of;
-    const spec::DefaultSets otherwise =
-        default_sets_.value_or(spec.default_sets.value_or(spec::DefaultSets::kClass));
-    selection.atomics = otherwise != spec::DefaultSets::kClass || !spec.atomic_sets.empty();
-  }
   return selection;
-}
-
-bool Checker::needs_only_calls() const {
-  const trace::CaptureSelection selection = what_matters();
-  return static_cast<bool>(selection.role) && !selection.atomics;
 }
 
 /// Whether the trace could be read and checked.

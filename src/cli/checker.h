@@ -35,7 +35,6 @@ struct CheckCall {
   bool quiet = false;
   bool told = false;  // the traces are what was told of a run while it ran (live/told_trace.h)
   bool only_shared = false;  // they are recordings, of which only verdicts matter
-  bool held = false;         // and of which programs have held calls back (runtime/hold.h)
   FilterOptions filter;
   RenderOptions render;
   /// Called while a trace is looked at, about ten times a second.
@@ -64,8 +63,6 @@ class Checker {
 
   // After prepare(): what to look for.
   [[nodiscard]] bool checks_only(std::span<const std::string_view> names) const;
-  /// Whether calls that are in nobody's way do not matter (trace/capture_sweep.h).
-  [[nodiscard]] bool needs_only_calls() const;
   /// Whether nobody has said what.
   [[nodiscard]] bool by_default() const { return !call_.checks; }
   [[nodiscard]] const spec::Spec* spec() const { return spec_ ? &*spec_ : nullptr; }

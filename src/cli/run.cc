@@ -198,10 +198,6 @@ int run(RunCall& call) {
   if (scratch.made() && !call.check.told) {
     limit_disk(call, output);
     call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
-    // The program keeps what can matter to itself for as long as it does not.
-    call.check.held = call.check.only_shared && checker.needs_only_calls() &&
-                      call.record->order == rt::Order::kFeasible && !call.record->noise.has_value();
-    if (call.check.held) call.record->checked = sieve::Checked::kAtomicSets;
   }
   call.record->quiet = true;
   timespec begin{};

@@ -165,7 +165,14 @@ std::string keeping_fix(const Finding& finding) {
                      finding.locations);
 }
 
+/// Of a cycle of units: the one that it was closed by, from where the cycle leaves it.
+std::string set_cycle_fix(const Finding& finding) {
+  return holding_fix(set_cycle_unit(finding, 0), finding.cycle.front().from,
+                     finding.cycle.back().to, told_sites(finding), finding.locations);
+}
+
 std::string usual_fix(const Finding& finding) {
+  if (is_set_cycle(finding)) return set_cycle_fix(finding);
   if (is_pattern(finding)) return keeping_fix(finding);
   if (finding.rule == "race") return ordering_fix(finding);
   if (finding.rule == "conflict-in-block") return parting_fix(finding);

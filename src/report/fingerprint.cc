@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "check/patterns.h"
+#include "report/pattern_words.h"
 #include "report/reordering.h"
 
 namespace syndrome::report {
@@ -57,6 +60,21 @@ std::string fingerprint_of(const Finding& finding) {
                       check::atomic_sets::set_without_object(finding.set));
   } else if (finding.cycle.empty()) {
     for (const Site& site : finding.sites) add_site(site.event, &site);
+  }
+  if (is_set_cycle(finding)) {
+    // Which unit closes the cycle is not the same in every run: the edge with the least sites is
+    // first.
+    std::vector<std::pair<std::string, std::string>> edges;
+    for (const check::Edge& edge : finding.cycle) {
+      edges.emplace_back(site_text(edge.from, finding.site_at(edge.from)),
+                         site_text(edge.to, finding.site_at(edge.to)));
+    }
+    std::ranges::rotate(edges, std::ranges::min_element(edges));
+    for (const auto& [from, to] : edges) {
+      add({}, from);
+      add({}, to);
+    }
+    return fmt::format("{:016x}", XXH3_64bits(key.data(), key.size()));
   }
   for (const check::Edge& edge : finding.cycle) {
     for (const EventNumber event : {edge.from, edge.to}) add_site(event, finding.site_at(event));

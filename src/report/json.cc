@@ -100,8 +100,8 @@ Json json_of(const Finding& finding) {
       cycle.push_back({{"from", edge.from}, {"to", edge.to}});
     }
   }
-  if (finding.pattern != 0) {
-    object["pattern"] = finding.pattern;
+  if (finding.pattern != 0) object["pattern"] = finding.pattern;
+  if (!finding.units.empty()) {
     object["set"] = finding.set;
     object["locations"] = finding.locations;
     object["units"] = finding.units;

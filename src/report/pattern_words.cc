@@ -1,6 +1,7 @@
 #include "report/pattern_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -31,6 +32,23 @@ std::string where(const Site& site) {
   const std::string place = short_text(own_place(site));
   return place.empty() ? fmt::format("(event {})", site.event)
                        : fmt::format("(event {}, {})", site.event, place);
+}
+
+/// "a", "a and b", "a, b and c", "a, b and 3 others"; each once.
+std::string joined(const std::vector<std::string>& words) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> each;
+  for (const std::string& word : words) {
+    if (std::ranges::find(each, word) == each.end()) each.push_back(word);
+  }
+  if (each.size() > kMost) {
+    const std::size_t more = each.size() - kMost + 1;
+    each.resize(kMost - 1);
+    each.push_back(fmt::format("{} others", more));
+  }
+  const std::string last = each.back();
+  each.pop_back();
+  return each.empty() ? last : fmt::format("{} and {}", fmt::join(each, ", "), last);
 }
 
 std::string unit_words(const Finding& finding, const Site& site) {
@@ -99,6 +117,28 @@ std::string pattern_group(const Finding& finding) {
   std::ranges::sort(units);
   for (const std::string& unit : units) key += fmt::format("{}\n", unit);
   return key;
+}
+
+bool is_set_cycle(const Finding& finding) {
+  return finding.rule == "set-cycle" && finding.cycle.size() >= 2 &&
+         finding.units.size() == finding.cycle.size() && !finding.locations.empty() &&
+         std::ranges::all_of(finding.cycle, [&](const check::Edge& edge) {
+           return finding.site_at(edge.from) != nullptr && finding.site_at(edge.to) != nullptr;
+         });
+}
+
+std::string set_cycle_unit(const Finding& finding, std::size_t unit) {
+  return transaction_words(finding, *finding.site_at(finding.cycle[unit].from));
+}
+
+std::string set_cycle_headline(const Finding& finding) {
+  std::vector<std::string> units;
+  for (std::size_t i = 0; i < finding.units.size(); ++i) {
+    units.push_back(set_cycle_unit(finding, i));
+  }
+  std::vector<std::string> fields;
+  for (const std::string& location : finding.locations) fields.emplace_back(field_of(location));
+  return fmt::format("{} did not run one after the other on {}", joined(units), joined(fields));
 }
 
 }  // namespace syndrome::report

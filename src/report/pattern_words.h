@@ -1,4 +1,4 @@
-// How reports speak of the rule `pattern` (check/patterns.h).
+// How reports speak of the rules of atomic sets: `pattern` (check/patterns.h) and `set-cycle`.
 
 #pragma once
 
@@ -24,5 +24,14 @@ namespace syndrome::report {
 /// What findings of one cause have in common, more or less: the data, in whichever object, and the
 /// function or block that is u.
 [[nodiscard]] std::string pattern_group(const Finding& finding);
+
+/// Whether the finding is a cycle of units of work, complete enough to speak of.
+[[nodiscard]] bool is_set_cycle(const Finding& finding);
+
+/// "transfer, audit and move did not run one after the other on checking and savings"
+[[nodiscard]] std::string set_cycle_headline(const Finding& finding);
+
+/// What a unit of it is called: "transfer", "event 12".
+[[nodiscard]] std::string set_cycle_unit(const Finding& finding, std::size_t unit);
 
 }  // namespace syndrome::report

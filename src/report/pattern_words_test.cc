@@ -9,6 +9,7 @@
 #include "report/advice.h"
 #include "report/fingerprint.h"
 #include "report/json.h"
+#include "report/story.h"
 #include "report/testing.h"
 #include "report/text.h"
 #include "report/words.h"
@@ -50,6 +51,49 @@ Finding pattern9() {
   finding.message = message_of(finding);
   finding.fingerprint = fingerprint_of(finding);
   return finding;
+}
+
+/// Each of two functions reads what the other one writes.
+Finding write_skew() {
+  Finding finding =
+      cycle(0, {{3, 6}, {5, 8}},
+            {site(3, "T1", EventKind::kRead, "x", "a.cc:2", 1, {"m"}),
+             site(5, "T2", EventKind::kRead, "y", "b.cc:2", 2, {"m"}),
+             site(6, "T2", EventKind::kWrite, "x", "b.cc:3", 2, {"m"}),
+             site(8, "T1", EventKind::kWrite, "y", "a.cc:3", 1, {"m"})},
+            {block(1, 9, "T1", "go_off(int)", "a.cc:1"), block(2, 7, "T2", "leave()", "b.cc:1")});
+  finding.check = "atomic-sets";
+  finding.rule = "set-cycle";
+  finding.set = "duty";
+  finding.locations = {"x", "y"};
+  finding.units = {1, 2};
+  finding.message = message_of(finding);
+  finding.fingerprint = fingerprint_of(finding);
+  return finding;
+}
+
+TEST(SetCycleWords, SayWhatHappened) {
+  const Finding finding = write_skew();
+  ASSERT_TRUE(is_set_cycle(finding));
+  EXPECT_EQ(headline_of(finding), "go_off and leave did not run one after the other on x and y");
+  const Explanation explanation = explain(finding);
+  ASSERT_EQ(explanation.edges.size(), 2U);
+  EXPECT_THAT(explanation.edges[0], HasSubstr("go_off must come before leave: T1 reads x"));
+  EXPECT_EQ(explanation.conclusion,
+            "No order of whole units of work does both: go_off would have to come before itself. "
+            "(Atomic set duty.)");
+  EXPECT_THAT(usual_fix(finding),
+              AllOf(HasSubstr("holds lock m"), HasSubstr("between event 3 and event 8")));
+  EXPECT_THAT(finding.message, HasSubstr("atomic set duty: T1 read x at 3 before T2 wrote x at 6"));
+}
+
+TEST(SetCycleWords, TheFingerprintDoesNotTellWhichUnitClosedTheCycle) {
+  Finding other = write_skew();
+  std::swap(other.cycle[0], other.cycle[1]);
+  std::swap(other.units[0], other.units[1]);
+  EXPECT_EQ(fingerprint_of(other), write_skew().fingerprint);
+  other.sites[0].place = parse_place("a.cc:7");
+  EXPECT_NE(fingerprint_of(other), write_skew().fingerprint);
 }
 
 TEST(PatternWords, SayWhatHappened) {

@@ -30,6 +30,14 @@ Explanation explain_cycle(const Finding& finding) {
     text = fmt::format("{} must come before {}: {}.", transaction_words(finding, *from),
                        transaction_words(finding, *to), edge_words(*from, *to));
   }
+  if (is_set_cycle(finding)) {
+    result.conclusion = fmt::format(
+        "No order of whole units of work does {}: {} would have to come before itself. (Atomic "
+        "set {}.)",
+        finding.cycle.size() == 2 ? "both" : "all of them", set_cycle_unit(finding, 0),
+        finding.set);
+    return result;
+  }
   const Block* block = finding.block_at(finding.block);
   const std::string name =
       block == nullptr ? std::string("the block") : block_words(finding, *block);
@@ -50,6 +58,7 @@ std::string headline_of(const Finding& finding) {
         property_of(finding));
   }
   if (is_pattern(finding)) return pattern_headline(finding);
+  if (is_set_cycle(finding)) return set_cycle_headline(finding);
   if (is_pair(finding, "race")) return race_headline(finding);
   return finding.rule;
 }

@@ -203,6 +203,9 @@ std::string message_of(const Finding& finding) {
   if (finding.rule == "conflict-in-block" && finding.events.size() == 2) {
     return fmt::format("{}{}; nothing inside the block orders the two", text, race_words(finding));
   }
+  if (is_set_cycle(finding)) {
+    text = fmt::format("{}, atomic set {}: ", set_cycle_headline(finding), finding.set);
+  }
   // A long cycle is told by its beginning; the list `cycle` has all of it.
   constexpr std::size_t kToldEdges = 6;
   for (std::size_t i = 0; i < std::min(finding.cycle.size(), kToldEdges); ++i) {

@@ -13,8 +13,8 @@ namespace syndrome::spec {
 namespace {
 
 constexpr auto kRules = std::to_array<std::string_view>(
-    {"conflict-cycle", "external-cycle", "conflict-in-block", "pattern", "nondeterministic-read",
-     "unsettled-final-value", "race"});
+    {"conflict-cycle", "external-cycle", "conflict-in-block", "pattern", "set-cycle",
+     "nondeterministic-read", "unsettled-final-value", "race"});
 constexpr auto kChecks = std::to_array<std::string_view>(
     {"atomicity", "determinism", "atomic-sets", "nondeterminism", "races"});
 constexpr auto kOfTsan = std::to_array<std::string_view>(

@@ -86,6 +86,54 @@ TEST_F(AtomicSetsCommand, WarnsOfEntriesThatMatchNothing) {
   EXPECT_THAT(outcome.err, HasSubstr("S = \"totl\" matches no function or block of this trace"));
 }
 
+/// t1 before t2 by x, t2 before t3 by y, t3 before t1 by z.
+constexpr std::string_view kThree =
+    "t1|begin(a)|bank.c:1\n"
+    "t1|w(x)|bank.c:2\n"
+    "t2|begin(b)|bank.c:11\n"
+    "t2|r(x)|bank.c:12\n"
+    "t2|w(y)|bank.c:13\n"
+    "t2|end(b)|bank.c:14\n"
+    "t3|begin(c)|bank.c:21\n"
+    "t3|r(y)|bank.c:22\n"
+    "t3|w(z)|bank.c:23\n"
+    "t3|end(c)|bank.c:24\n"
+    "t1|r(z)|bank.c:3\n"
+    "t1|end(a)|bank.c:4\n";
+
+TEST_F(AtomicSetsCommand, ACycleOfThreeUnits) {
+  shell_.write("t.std", kThree);
+  EXPECT_EQ(check("").code, 0);
+  EXPECT_EQ(check("--atomic-sets each").code, 0);
+  const Outcome outcome = check("--atomic-sets all --format json");
+  ASSERT_EQ(outcome.code, 1) << outcome.err;
+  const json report = json::parse(outcome.out);
+  const json& entry = report["checks"][0];
+  EXPECT_EQ(entry["verdict"], "violated");
+  ASSERT_EQ(entry["findings"].size(), 1);
+  const json& finding = entry["findings"][0];
+  EXPECT_EQ(finding["rule"], "set-cycle");
+  EXPECT_FALSE(finding.contains("pattern"));
+  EXPECT_EQ(finding["set"], "all");
+  EXPECT_EQ(finding["locations"], json::array({"x", "y", "z"}));
+  EXPECT_EQ(finding["units"], json::array({1, 3, 7}));
+  EXPECT_EQ(finding["cycle"], json::parse(R"([{"from": 2, "to": 4}, {"from": 5, "to": 8},
+                                              {"from": 9, "to": 11}])"));
+  EXPECT_EQ(finding["event"], 11);
+  EXPECT_EQ(finding["blocks"].size(), 3);
+
+  const Outcome text = check("--atomic-sets all");
+  EXPECT_THAT(text.out, HasSubstr("a, b and c did not run one after the other on x, y and z"));
+  (void)check("--atomic-sets all --format json --stats -o saved.json");
+  EXPECT_EQ(shell_.run("syndrome report saved.json").out, text.out);
+  EXPECT_EQ(check("--atomic-sets all --format html -o page.html").code, 1);
+  const json log = json::parse(check("--atomic-sets all --format sarif").out);
+  EXPECT_EQ(log["runs"][0]["results"][0]["ruleId"], "set-cycle");
+  EXPECT_EQ(log["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"].size(), 3);
+  shell_.write("known.supp", "set-cycle:bank.c\n");
+  EXPECT_EQ(check("--atomic-sets all --suppressions known.supp").code, 0);
+}
+
 TEST_F(AtomicSetsCommand, SavedFindingsRenderTheSame) {
   const Outcome text = check("--atomic-sets all");
   (void)check("--atomic-sets all --format json --stats -o saved.json");

@@ -87,7 +87,7 @@ TEST_F(Formats, SarifHasARuleForEachOfOurs) {
     EXPECT_THAT(rule["helpUri"].get<std::string>(), StartsWith("https://")) << rule["id"];
   }
   for (const std::string rule :
-       {"conflict-cycle", "race", "conflict-in-block", "external-cycle", "pattern"}) {
+       {"conflict-cycle", "race", "conflict-in-block", "external-cycle", "pattern", "set-cycle"}) {
     EXPECT_THAT(ids, testing::Contains(rule));
   }
 }

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "check/atomic_sets/cycle_findings.h"
 #include "check/atomic_sets/verify.h"
 #include "check/units/units.h"
 #include "spec/nearest.h"
@@ -40,17 +41,13 @@ UnitOptions unit_options(const Options& options) {
 
 namespace {
 
-/// A site, or the number of an event without one, marked as such.
-std::uint64_t site_or_number(const Access& access) {
-  constexpr std::uint64_t kNumber = std::uint64_t{1} << 63U;
-  return access.site.value != 0 ? access.site.value : kNumber | access.number;
-}
-
 class AtomicSets final : public Check {
  public:
   explicit AtomicSets(const Options& options)
       : options_(options),
-        matcher_([this](const Match& match) { add(match); }),
+        matcher_([this](const Match& match) { add(match); },
+                 judges_cycles(options) ? [this](const Cycle& cycle) { cycles_.add(cycle); }
+                                        : Matcher::OnCycle()),
         tracker_(unit_options(options), matcher_) {
     result_.check = "atomic-sets";
   }
@@ -58,11 +55,11 @@ class AtomicSets final : public Check {
   void take(const Batch& batch, const Names& names) override {
     if (verifier_) return verifier_->take(batch, names);
     tracker_.speak(names);
-    dispatch(tracker_, batch, [this] { return options_.first && !found_.empty(); });
+    dispatch(tracker_, batch, [this] { return options_.first && has_found(); });
   }
 
   [[nodiscard]] bool satisfied() const override {
-    return verifier_ ? verifier_->satisfied() : options_.first && !found_.empty();
+    return verifier_ ? verifier_->satisfied() : options_.first && has_found();
   }
 
   [[nodiscard]] bool end_of_pass(const Names& names) override {
@@ -81,9 +78,11 @@ class AtomicSets final : public Check {
         {"comparisons of two units", counts.pairs},
         {"most sets in use together", counts.windows},
         {"most units held together", counts.held},
-        {"units that were forgotten early", counts.forgotten},
         {"patterns found", patterns_},
     };
+    if (judges_cycles(options_)) {
+      result_.stats.push_back({"edges that closed a cycle", counts.cycles});
+    }
     if (!satisfied()) warn_of_unmatched(names);
     if (counts.cut != 0) {
       result_.complete = false;
@@ -92,8 +91,15 @@ class AtomicSets final : public Check {
           "looked for among the first {} alone",
           Matcher::kMostLocations, Matcher::kMostLocations));
     }
-    if (found_.empty()) {
-      if (!result_.complete) result_.verdict = Verdict::kUndecided;
+    if (counts.unsearched != 0) {
+      result_.complete = false;
+      result_.notes.push_back(fmt::format(
+          "{} more cycles were seen and not searched for: too many for the time that is allowed",
+          counts.unsearched));
+    }
+    if (!has_found()) {
+      // No cycle, no pattern: which patterns were looked for matters only to those without graphs.
+      if (!result_.complete && counts.cycles != 0) result_.verdict = Verdict::kUndecided;
       return false;
     }
     finish(names);
@@ -106,6 +112,8 @@ class AtomicSets final : public Check {
  private:
   /// Findings that are kept: more than anyone reads.
   static constexpr std::size_t kMostFindings = 10'000;
+
+  [[nodiscard]] bool has_found() const { return !found_.empty() || !cycles_.empty(); }
 
   void add(const Match& match) {
     ++patterns_;
@@ -158,10 +166,12 @@ class AtomicSets final : public Check {
       finding.count = count;
     }
     found_.clear();
+    cycles_.add_to(result_.findings, tracker_.sets(), names);
+    left_out_ += cycles_.left_out();
     if (left_out_ == 0) return;
     result_.complete = false;
-    result_.notes.push_back(fmt::format("the first {} findings; {} more patterns are left out",
-                                        kMostFindings, left_out_));
+    result_.notes.push_back(
+        fmt::format("the first {} findings; {} more are left out", kMostFindings, left_out_));
   }
 
   void verify(const Names& names) {
@@ -172,12 +182,14 @@ class AtomicSets final : public Check {
 
   /// Leaves one finding for each function u and set (Options::by_unit): that of the lowest pattern.
   void join(const Names& names) {
-    std::map<std::pair<std::string_view, std::string>, std::size_t> group_of;
+    std::map<std::tuple<std::string_view, std::string_view, std::string>, std::size_t> group_of;
     std::vector<Finding> groups;
     std::uint64_t joined = 0;
     for (Finding& finding : result_.findings) {
-      const auto first =
-          std::ranges::find(finding.witnesses, finding.events.front(), &Witness::number);
+      const auto first = std::ranges::find(
+          finding.witnesses,
+          finding.cycle.empty() ? finding.events.front() : finding.cycle.front().from,
+          &Witness::number);
       const bool function = first != finding.witnesses.end() && first->block != 0 &&
                             first->block_begin.kind == EventKind::kEnter;
       if (!function) {
@@ -186,7 +198,8 @@ class AtomicSets final : public Check {
       }
       const std::string_view label = names.label(LabelId(first->block_begin.target));
       const auto [group, is_new] = group_of.try_emplace(
-          std::pair(label, std::string(set_without_object(finding.set))), groups.size());
+          std::tuple(finding.rule, label, std::string(set_without_object(finding.set))),
+          groups.size());
       if (is_new) {
         groups.push_back(std::move(finding));
         continue;
@@ -194,7 +207,9 @@ class AtomicSets final : public Check {
       ++joined;
       Finding& shown = groups[group->second];
       finding.count = shown.count += finding.count;
-      if (finding.pattern < shown.pattern) shown = std::move(finding);
+      if (finding.pattern < shown.pattern || finding.cycle.size() < shown.cycle.size()) {
+        shown = std::move(finding);
+      }
     }
     result_.findings = std::move(groups);
     if (joined == 0) return;
@@ -227,6 +242,7 @@ class AtomicSets final : public Check {
   }
 
   Options options_;
+  CycleFindings cycles_{options_.all};
   Matcher matcher_;
   UnitTracker<Matcher> tracker_;
   std::uint64_t patterns_ = 0;

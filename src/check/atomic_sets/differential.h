@@ -1,5 +1,6 @@
 // All that speaks of atomic sets, compared with the oracle on random traces: the tracker and the
-// matcher by the set of what they find, the check by how much, the verifier by accepting it.
+// matcher by the set of what they find and by the sets that have a cycle, the check by how much,
+// the verifier by accepting it.
 
 #pragma once
 
@@ -30,6 +31,7 @@ struct Sample {
 
 struct Tally {
   std::uint64_t violated = 0;
+  std::uint64_t cycles_only = 0;                      // of these, without a pattern
   std::array<std::uint64_t, kPatternCount> traces{};  // with each pattern
 };
 /// The same on the samples of `count` seeds from `first`. The first disagreement, shrunk, or none.

@@ -23,6 +23,7 @@ TEST_P(AtomicSetsDifferential, AgreesWithTheOracle) {
   // Traces of every sort, or the comparison says little.
   EXPECT_GT(tally.violated, kTracesEach / 5);
   EXPECT_LT(tally.violated, kTracesEach * 9 / 10);
+  EXPECT_GT(tally.cycles_only, kTracesEach / 150);
   for (std::size_t i = 0; i < kPatternCount; ++i) {
     EXPECT_GT(tally.traces[i], kTracesEach / 100) << "pattern " << i + 1;
   }

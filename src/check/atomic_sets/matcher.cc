@@ -5,7 +5,8 @@
 namespace syndrome::check::atomic_sets {
 namespace {
 
-/// Entries of Record::later after which those that nobody asks for are looked for.
+/// Entries of Record::later from which on those that nobody asks for are looked for, whenever the
+/// list would have to grow.
 constexpr std::size_t kMany = 64;
 
 /// A table goes through all its buckets to forget its keys: one that was large once and is hardly
@@ -62,7 +63,9 @@ Matcher::UnitId Matcher::open(UnitName name) {
 
 void Matcher::close(UnitId id) {
   Unit& unit = units_[id];
-  for (std::size_t i = 0; i < unit.parts.size(); ++i) leave(unit.of_set[i], *unit.parts[i]);
+  for (std::size_t i = 0; i < unit.parts.size(); ++i) {
+    leave(unit.of_set[i], windows_[window_of_[unit.of_set[i]]], *unit.parts[i]);
+  }
   unit.sets.clear();
   unit.parts.clear();
   unit.of_set.clear();
@@ -79,6 +82,7 @@ void Matcher::access(UnitId id, Membership where, EventKind kind, Access access)
   Window& window = window_of(where.set);
   Participant& part = join(window, unit.name, access.number);
   part.live = true;
+  window.graph.open(part);
   ++window.live;
   unit.sets.append(where.set);
   unit.of_set.push_back(where.set);
@@ -94,11 +98,7 @@ void Matcher::access_alone(ThreadId thread, Membership where, EventKind kind, Ac
   }
   Participant& part = join(*window, {access.number, thread}, access.number);
   touch(*window, part, where.set, where.location, kind, access);
-  if (window->held.size() - window->live > most_dead_) {
-    const auto oldest = std::ranges::find_if(window->held, [](const Held& h) { return !h->live; });
-    drop(*window, static_cast<std::size_t>(oldest - window->held.begin()));
-    ++counts_.forgotten;
-  }
+  leave(where.set, *window, part);
 }
 
 Matcher::Window& Matcher::window_of(std::uint32_t set) {
@@ -117,103 +117,108 @@ Matcher::Window& Matcher::window_of(std::uint32_t set) {
 }
 
 Matcher::Participant& Matcher::join(Window& window, UnitName name, EventNumber now) {
-  Held part;
   if (free_participants_.empty()) {
-    part = std::make_unique<Participant>();
-  } else {
-    part = std::move(free_participants_.back());
-    free_participants_.pop_back();
+    free_participants_.push_back(participants_.emplace_back(std::make_unique<Participant>()).get());
   }
-  part->name = name;
-  part->serial = window.serials++;
-  part->live = false;
-  part->begun = now;
-  part->last = now;
-  window.held.push_back(std::move(part));
-  counts_.held = std::max(counts_.held, ++held_);
-  return *window.held.back();
-}
-
-void Matcher::leave(std::uint32_t set, Participant& part) {
-  Window& window = windows_[window_of_[set]];
+  Participant& part = *free_participants_.back();
+  free_participants_.pop_back();
+  part.name = name;
+  part.id = ++ids_;
+  part.serial = window.serials++;
   part.live = false;
-  if (--window.live == 0) return release(set, window);
-  // Whoever was over before any live unit came has nothing to do with those that are left.
-  EventNumber earliest = std::numeric_limits<EventNumber>::max();
-  for (const Held& held : window.held) {
-    if (held->live) earliest = std::min(earliest, held->begun);
-  }
-  for (std::size_t i = 0; i < window.held.size();) {
-    const Participant& held = *window.held[i];
-    if (!held.live && held.last < earliest) {
-      drop(window, i);
-    } else {
-      ++i;
-    }
-  }
-  std::size_t dead = window.held.size() - window.live;
-  for (std::size_t i = 0; dead > most_dead_ && i < window.held.size();) {
-    if (window.held[i]->live) {
-      ++i;
-      continue;
-    }
-    drop(window, i);
-    ++counts_.forgotten;
-    --dead;
-  }
+  part.begun = now;
+  part.last = now;
+  link(window, part);
+  ++window.held;
+  counts_.held = std::max(counts_.held, ++held_);
+  return part;
 }
 
-void Matcher::drop(Window& window, std::size_t at) {
-  Held part = std::move(window.held[at]);
-  window.held.erase(window.held.begin() + static_cast<std::ptrdiff_t>(at));
-  if (window.held.size() == 1) {
+void Matcher::link(Window& window, Participant& part) {
+  part.newer = nullptr;
+  part.older = window.newest;
+  if (window.newest != nullptr) window.newest->newer = &part;
+  window.newest = &part;
+}
+
+void Matcher::unlink(Window& window, Participant& part) {
+  if (part.older != nullptr) part.older->newer = part.newer;
+  (part.newer != nullptr ? part.newer->older : window.newest) = part.older;
+}
+
+void Matcher::leave(std::uint32_t set, Window& window, Participant& part) {
+  if (part.live) --window.live;
+  part.live = false;
+  if (window.live == 0) return release(set, window);
+  forgotten_.clear();
+  window.graph.close(part, forgotten_);
+  for (SetGraph::Node* const node : forgotten_) drop(window, static_cast<Participant&>(*node));
+}
+
+void Matcher::drop(Window& window, Participant& part) {
+  unlink(window, part);
+  if (--window.held == 1) {
     window.counted = false;
     forget_all(window.touched);
   }
   if (window.counted) {
-    for (const Record& record : part->records) {
+    for (const Record& record : part.records) {
       const auto touched = window.touched.find(record.location);
-      if (--touched.value() == 0) window.touched.erase(touched);
+      if (record.first[kWrite].number != 0) --touched.value().writers;
+      if (--touched.value().units == 0) window.touched.erase(touched);
     }
   }
-  part->beginnings = 0;
-  part->index.clear();
-  part->records.clear();
-  forget_all(part->found);
-  free_participants_.push_back(std::move(part));
+  static_cast<SetGraph::Node&>(part) = {};
+  part.beginnings = 0;
+  part.index.clear();
+  part.records.clear();
+  part.closed.clear();
+  forget_all(part.found);
+  free_participants_.push_back(&part);
   --held_;
 }
 
 void Matcher::release(std::uint32_t set, Window& window) {
-  while (!window.held.empty()) drop(window, window.held.size() - 1);
-  window.serials = 0;
-  window.beginnings = 0;
   window.counted = false;
   forget_all(window.touched);
+  while (window.newest != nullptr) drop(window, *window.newest);
+  window.serials = 0;
+  window.beginnings = 0;
+  window.graph.clear();
   free_windows_.push_back(window_of_[set]);
   window_of_[set] = kNone;
 }
 
 void Matcher::touch(Window& window, Participant& part, std::uint32_t set, std::uint32_t location,
                     EventKind kind, Access now) {
-  if (window.held.size() == 1) [[likely]] {
+  Record* own = part.find(location);
+  Touched* touched = nullptr;
+  if (window.held == 1) [[likely]] {
     ++counts_.alone;
   } else {
-    compare(window, part, set, location, kind, now);
+    if (!window.counted) count_touched(window);
+    touched = &window.touched[location];
+    compare(window, *touched, part, {set, location}, own, kind, now);
   }
-  Record* own = part.find(location);
   if (own == nullptr) {
     part.index.append(location);
     own = &part.records.emplace_back();
     own->location = location;
-    if (window.counted) ++window.touched[location];
+    if (touched != nullptr) ++touched->units;
   }
+  const EventNumber read_before = own->last[kRead].number;
   if (kind != EventKind::kWrite) record(window, part, *own, kRead, now);
-  if (kind != EventKind::kRead) record(window, part, *own, kWrite, now);
+  if (kind != EventKind::kRead) {
+    if (touched != nullptr && own->first[kWrite].number == 0) ++touched->writers;
+    record(window, part, *own, kWrite, now);
+  }
   part.last = now.number;
-  if (window.held.back().get() != &part) {
-    const auto at = std::ranges::find(window.held, &part, &Held::get);
-    std::rotate(at, at + 1, window.held.end());
+  if (window.newest != &part) {
+    unlink(window, part);
+    link(window, part);
+  }
+  if (touched != nullptr) {
+    follow(window, *touched, part, {set, location}, kind, now, read_before);
   }
 }
 
@@ -231,14 +236,16 @@ void Matcher::record(Window& window, Participant& part, Record& record, Way way,
   record.seen[way] = others;
   std::vector<Access>& later = record.later[way];
   later.push_back(now);
-  if (later.size() % kMany == 0) prune(window, part, later);
+  if (later.size() < kMany || later.size() < later.capacity()) return;
+  prune(window, part, later);
+  if (later.size() > later.capacity() / 2) later.reserve(2 * later.capacity());
 }
 
 /// Keeps those that are the first after an event with which another unit began something.
 void Matcher::prune(const Window& window, const Participant& part, std::vector<Access>& later) {
   std::vector<bool> wanted(later.size(), false);
-  for (const Held& other : window.held) {
-    if (other.get() == &part) continue;
+  for (const Participant* other = window.newest; other != nullptr; other = other->older) {
+    if (other == &part) continue;
     for (const Record& record : other->records) {
       for (const Access& begun : record.first) {
         if (begun.number == 0) continue;
@@ -263,37 +270,48 @@ Access Matcher::first_after(const Record& record, Way way, EventNumber time) {
 
 void Matcher::count_touched(Window& window) {
   window.counted = true;
-  for (const Held& held : window.held) {
-    for (const Record& record : held->records) ++window.touched[record.location];
+  for (Participant* part = window.newest; part != nullptr; part = part->older) {
+    // There was one unit until now, so it is the last one everywhere.
+    for (const Record& record : part->records) {
+      Touched& touched = window.touched[record.location];
+      touched.units = 1;
+      touched.written = record.last[kWrite].number;
+      const bool wrote = touched.written != 0;
+      touched.writers = wrote ? 1 : 0;
+      (wrote ? touched.writer : touched.reader) = {part, part->id};
+    }
   }
 }
 
-void Matcher::compare(Window& window, Participant& part, std::uint32_t set, std::uint32_t location,
-                      EventKind kind, Access now) {
-  if (!window.counted) count_touched(window);
-  Record* const own = part.find(location);
-  const auto touched = window.touched.find(location);
-  const std::uint32_t units = touched == window.touched.end() ? 0 : touched->second;
-  if (units == (own == nullptr ? 0U : 1U)) {
+void Matcher::compare(Window& window, const Touched& touched, Participant& part, Membership where,
+                      Record* own, EventKind kind, Access now) {
+  const bool reads = kind != EventKind::kWrite;
+  const bool writes = kind != EventKind::kRead;
+  // Each pattern ends with a conflict: a read, with what somebody else wrote.
+  const bool wrote = own != nullptr && own->first[kWrite].number != 0;
+  if (touched.units == (own == nullptr ? 0U : 1U) ||
+      (!writes && touched.writers == (wrote ? 1U : 0U))) {
     ++counts_.unshared;
     return;
   }
-  const bool reads = kind != EventKind::kWrite;
-  const bool writes = kind != EventKind::kRead;
-  // Whoever did nothing since the last access of this way has nothing new to offer.
+  // Whoever did nothing since the last access of this way has nothing new to offer, and whoever did
+  // nothing since the unit began is before all of it.
   const EventNumber read = own == nullptr ? 0 : own->last[kRead].number;
   const EventNumber written = own == nullptr ? 0 : own->last[kWrite].number;
-  const EventNumber since = !reads ? written : !writes ? read : std::min(read, written);
-  for (std::size_t i = window.held.size(); i-- > 0;) {
-    Participant& other = *window.held[i];
-    if (&other == &part) continue;
-    if (other.last < since) break;
-    if (other.name.thread == part.name.thread) continue;
-    Record* const theirs = other.find(location);
+  const EventNumber since = std::max(part.begun, !reads    ? written
+                                                 : !writes ? read
+                                                           : std::min(read, written));
+  for (Participant* other = window.newest; other != nullptr; other = other->older) {
+    if (other == &part) continue;
+    if (other->last < since) break;
+    if (other->name.thread == part.name.thread) continue;
+    Record* const theirs = other->find(where.location);
     if (theirs == nullptr) continue;
     ++counts_.pairs;
-    if (reads && other.last > read) compare_with(part, other, set, own, *theirs, kRead, now);
-    if (writes && other.last > written) compare_with(part, other, set, own, *theirs, kWrite, now);
+    if (reads && other->last > read)
+      compare_with(part, *other, where.set, own, *theirs, kRead, now);
+    if (writes && other->last > written)
+      compare_with(part, *other, where.set, own, *theirs, kWrite, now);
   }
 }
 
@@ -376,6 +394,8 @@ void Matcher::report(std::uint8_t pattern, Participant& unit, Participant& other
   const Found found{(unit_is_younger ? other : unit).serial, first, second, pattern,
                     unit_is_younger};
   if (!younger.found.insert(found).second) return;
+  reported_ = std::max(events[2].number, events[3].number);
+  reported_set_ = set;
   on_match_({pattern, unit.name, other.name, set, first, second, events});
 }
 

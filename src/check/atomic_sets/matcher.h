@@ -16,10 +16,14 @@
 // location in the same way before. A location that no other unit has accessed costs a look into a
 // table.
 //
+// Beside the patterns it follows the conflict graph of each set (set_graph.h), which is the
+// definition: a run is in order if and only if no set's graph has a cycle. A cycle that no pattern
+// explains is given as a Cycle. Of each location the last writer and the readers since then are
+// known: other edges only repeat what those imply.
+//
 // What is kept: for each set that a live unit has accessed a *window* with the units that have, and
-// of those that are over the ones that overlap with a live one: the last kMostDead of them. What
-// follows those that are forgotten sees the later ones: a loop in one unit that goes on and on
-// while others come and go does not fill the memory, and findings at the same places are found.
+// of those that are over the ones that a live one leads to in the graph. No others can be in a
+// cycle that is still to come, and a pattern is a cycle of two.
 
 #pragma once
 
@@ -32,9 +36,11 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "check/atomic_sets/set_graph.h"
 #include "check/patterns.h"
 #include "event/event.h"
 #include "event/mix_hash.h"
@@ -70,6 +76,19 @@ struct Match {
   std::array<Access, 4> events{};  // in the order of the pattern
 };
 
+/// A cycle in the conflict graph of a set. Edge i leads from unit i to the next one, the last edge
+/// to the first unit, with the access that closed the cycle.
+struct Cycle {
+  std::uint32_t set = 0;
+  std::vector<UnitName> units;
+  struct Edge {
+    Access from;
+    Access to;
+    std::uint32_t location = 0;
+  };
+  std::vector<Edge> edges;
+};
+
 /// Numbers to positions: a scan while there are few, a table when there are many.
 class SmallIndex {
  public:
@@ -97,18 +116,33 @@ class SmallIndex {
   tsl::robin_map<std::uint32_t, std::uint32_t, MixHash> table_;
 };
 
+/// What is known of a location in a set.
+struct Touched {
+  std::uint32_t units = 0;               // that have accessed it
+  std::uint32_t writers = 0;             // that have written it
+  EventNumber written = 0;               // last, …
+  SetGraph::Known writer;                // … by this one
+  SetGraph::Known reader;                // the first one since then
+  std::vector<SetGraph::Known> readers;  // the others
+};
+
 class Matcher {
  public:
   using OnMatch = std::function<void(const Match&)>;
+  using OnCycle = std::function<void(const Cycle&)>;
   /// A live unit.
   using UnitId = std::uint32_t;
-  static constexpr std::size_t kMostDead = 64;
   /// Of a unit in a set, that are paired with the location of an access: a unit that goes through a
   /// large array would otherwise cost its square.
   static constexpr std::size_t kMostLocations = 4096;
 
-  explicit Matcher(OnMatch on_match, std::size_t most_dead = kMostDead)
-      : on_match_(std::move(on_match)), most_dead_(most_dead) {}
+  /// Records that all searches for the shortest cycles together may look at: some seconds.
+  static constexpr std::uint64_t kMostSearched = 100'000'000;
+
+  /// `on_cycle` gets a shortest cycle for each edge that closes one, unless a pattern that was
+  /// found for two of its neighbours explains it; none: nobody looks for them.
+  explicit Matcher(OnMatch on_match, OnCycle on_cycle = {})
+      : on_match_(std::move(on_match)), on_cycle_(std::move(on_cycle)) {}
 
   [[nodiscard]] UnitId open(UnitName name);
   void close(UnitId unit);
@@ -124,14 +158,16 @@ class Matcher {
   }
 
   struct Counts {
-    std::uint64_t units = 0;      // opened
-    std::uint64_t alone = 0;      // accesses to sets that no other unit was in
-    std::uint64_t unshared = 0;   // accesses to locations that no other unit had accessed
-    std::uint64_t pairs = 0;      // of units that were compared
-    std::uint64_t windows = 0;    // most at a time
-    std::uint64_t held = 0;       // units in windows, most at a time
-    std::uint64_t forgotten = 0;  // units that were over, and more than most_dead
-    std::uint64_t cut = 0;        // comparisons that left out locations beyond kMostLocations
+    std::uint64_t units = 0;       // opened
+    std::uint64_t alone = 0;       // accesses to sets that no other unit was in
+    std::uint64_t unshared = 0;    // accesses to locations that no other unit had accessed
+    std::uint64_t pairs = 0;       // of units that were compared
+    std::uint64_t windows = 0;     // most at a time
+    std::uint64_t held = 0;        // units in windows, most at a time
+    std::uint64_t cut = 0;         // comparisons that left out locations beyond kMostLocations
+    std::uint64_t cycles = 0;      // edges that closed a cycle
+    std::uint64_t searched = 0;    // records that searches for cycles have looked at
+    std::uint64_t unsearched = 0;  // cycles that were not searched for because of kMostSearched
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -163,31 +199,39 @@ class Matcher {
   };
 
   /// A unit in a window.
-  struct Participant {
+  struct Participant : SetGraph::Node {
     UnitName name;
     std::uint32_t serial = 0;  // in its window
     bool live = false;
+    Participant* older = nullptr;  // in the window, by the last access
+    Participant* newer = nullptr;
     EventNumber begun = 0;  // its first access to the set
     EventNumber last = 0;   // its last one
     std::uint64_t beginnings = 0;
     SmallIndex index;  // of locations
     std::vector<Record> records;
     tsl::robin_set<Found, FoundHash> found;  // with those who were in the window before it
+    std::vector<std::uint64_t> closed;       // ids: edges from these closed a cycle here
 
     [[nodiscard]] Record* find(std::uint32_t location) {
       const std::uint32_t at = index.find(location);
       return at == kNone ? nullptr : &records[at];
     }
+    [[nodiscard]] const Record* find(std::uint32_t location) const {
+      const std::uint32_t at = index.find(location);
+      return at == kNone ? nullptr : &records[at];
+    }
   };
-  using Held = std::unique_ptr<Participant>;
 
   struct Window {
-    std::vector<Held> held;  // least recently active first
+    Participant* newest = nullptr;  // by the last access
+    std::size_t held = 0;
     std::uint32_t live = 0;
     std::uint32_t serials = 0;
     std::uint64_t beginnings = 0;  // first reads and first writes of all its units
     bool counted = false;          // whether `touched` is kept: from two units on
-    tsl::robin_map<std::uint32_t, std::uint32_t, MixHash> touched;  // location -> by how many units
+    tsl::robin_map<std::uint32_t, Touched, MixHash> touched;  // by location
+    SetGraph graph;
   };
 
   struct Unit {
@@ -203,30 +247,46 @@ class Matcher {
     return &windows_[window_of_[set]];
   }
   Participant& join(Window& window, UnitName name, EventNumber now);
-  void leave(std::uint32_t set, Participant& part);
-  void drop(Window& window, std::size_t at);
+  void leave(std::uint32_t set, Window& window, Participant& part);
+  void drop(Window& window, Participant& part);
   void release(std::uint32_t set, Window& window);
+  static void link(Window& window, Participant& part);
+  static void unlink(Window& window, Participant& part);
   void touch(Window& window, Participant& part, std::uint32_t set, std::uint32_t location,
              EventKind kind, Access now);
-  void compare(Window& window, Participant& part, std::uint32_t set, std::uint32_t location,
-               EventKind kind, Access now);
+  void compare(Window& window, const Touched& touched, Participant& part, Membership where,
+               Record* own, EventKind kind, Access now);
   void compare_with(Participant& acting, Participant& other, std::uint32_t set, Record* own,
                     Record& theirs, Way way, Access now);
   void compare_two(Participant& acting, Participant& other, std::uint32_t set, Record& theirs,
                    Record& own_other, Record& their_other, Way way, Access now);
   void record(Window& window, Participant& part, Record& record, Way way, Access now);
   void count_touched(Window& window);
+  void follow(Window& window, Touched& touched, Participant& part, Membership where, EventKind kind,
+              Access now, EventNumber read_before);
+  void closes(Window& window, Participant& from, Participant& part, Membership where,
+              EventKind kind, Access now);
+  [[nodiscard]] static bool is_explained(const Participant& one, const Participant& two);
+  [[nodiscard]] std::vector<Participant*> shortest(const Window& window, Participant& part,
+                                                   std::uint32_t location, EventKind kind);
+  [[nodiscard]] static std::optional<Cycle::Edge> edge_between(const Participant& from,
+                                                               const Participant& to);
   static void prune(const Window& window, const Participant& part, std::vector<Access>& later);
   [[nodiscard]] static Access first_after(const Record& record, Way way, EventNumber time);
   void report(std::uint8_t pattern, Participant& unit, Participant& other, std::uint32_t set,
               std::uint32_t first, std::uint32_t second, std::array<Access, 4> events);
 
   OnMatch on_match_;
-  std::size_t most_dead_;
+  OnCycle on_cycle_;
   std::vector<std::uint32_t> window_of_;  // by set; kNone: nobody is in it
   std::vector<Window> windows_;
   std::vector<std::uint32_t> free_windows_;
-  std::vector<Held> free_participants_;
+  std::vector<std::unique_ptr<Participant>> participants_;
+  std::vector<Participant*> free_participants_;
+  std::vector<SetGraph::Node*> forgotten_;  // of one call
+  std::uint64_t ids_ = 0;
+  EventNumber reported_ = 0;        // the access that the last pattern ended with, …
+  std::uint32_t reported_set_ = 0;  // … and its set
   std::vector<Unit> units_;
   std::vector<UnitId> free_units_;
   std::uint64_t held_ = 0;

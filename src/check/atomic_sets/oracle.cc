@@ -1,5 +1,6 @@
 #include "check/atomic_sets/oracle.h"
 
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -36,10 +37,9 @@ bool is_subsequence(const Pattern& pattern, const std::vector<Taken>& accesses, 
   return false;
 }
 
-}  // namespace
-
-std::set<Violation> oracle(std::span<const Event> events, const Names& names,
-                           const UnitOptions& options) {
+std::map<std::uint32_t, std::vector<Taken>> accesses_by_set(std::span<const Event> events,
+                                                            const Names& names,
+                                                            const UnitOptions& options) {
   UnitsByDefinition units(options);
   std::map<std::uint32_t, std::vector<Taken>> by_set;
   EventNumber number = 0;
@@ -49,8 +49,55 @@ std::set<Violation> oracle(std::span<const Event> events, const Names& names,
           {{access.unit.begin, access.at}, access.unit.thread, access.where.location, event.kind});
     }
   }
+  return by_set;
+}
+
+using Graph = std::map<UnitKey, std::set<UnitKey>>;
+
+Graph conflicts(const std::vector<Taken>& accesses) {
+  Graph after;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    for (std::size_t j = i + 1; j < accesses.size(); ++j) {
+      const Taken& one = accesses[i];
+      const Taken& two = accesses[j];
+      const bool both_read = one.kind == EventKind::kRead && two.kind == EventKind::kRead;
+      if (one.unit != two.unit && one.location == two.location && !both_read) {
+        after[one.unit].insert(two.unit);
+      }
+    }
+  }
+  return after;
+}
+
+/// Takes away units that nothing follows until there are none: what is left is on a cycle, or leads
+/// to one.
+bool has_cycle(Graph after) {
+  while (true) {
+    bool removed = false;
+    for (auto unit = after.begin(); unit != after.end();) {
+      std::erase_if(unit->second, [&](const UnitKey& next) { return !after.contains(next); });
+      removed = removed || unit->second.empty();
+      unit = unit->second.empty() ? after.erase(unit) : std::next(unit);
+    }
+    if (after.empty() || !removed) return !after.empty();
+  }
+}
+
+}  // namespace
+
+std::set<std::uint32_t> unserializable_sets(std::span<const Event> events, const Names& names,
+                                            const UnitOptions& options) {
+  std::set<std::uint32_t> sets;
+  for (const auto& [set, accesses] : accesses_by_set(events, names, options)) {
+    if (has_cycle(conflicts(accesses))) sets.insert(set);
+  }
+  return sets;
+}
+
+std::set<Violation> oracle(std::span<const Event> events, const Names& names,
+                           const UnitOptions& options) {
   std::set<Violation> violations;
-  for (const auto& [set, accesses] : by_set) {
+  for (const auto& [set, accesses] : accesses_by_set(events, names, options)) {
     std::map<UnitKey, std::set<std::uint32_t>> locations;  // of each unit
     std::map<UnitKey, ThreadId> threads;
     for (const Taken& access : accesses) {

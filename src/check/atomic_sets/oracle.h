@@ -1,6 +1,8 @@
-// The definition of atomic-set serializability, run on the whole of a small trace: every pattern,
-// every pair of units of different threads, every location or pair of locations of a set that both
-// have accessed; a pattern is there when its events are a subsequence of theirs.
+// The definition of atomic-set serializability, run on the whole of a small trace. Of each set, the
+// whole conflict graph: units of work and every edge from an access to a later one that conflicts
+// with it; and whether it has a cycle. And the patterns: every pattern, every pair of units of
+// different threads, every location or pair of locations of a set that both have accessed; a
+// pattern is there when its events are a subsequence of theirs.
 
 #pragma once
 
@@ -32,5 +34,10 @@ struct Violation {
 
 [[nodiscard]] std::set<Violation> oracle(std::span<const Event> events, const Names& names,
                                          const UnitOptions& options);
+
+/// The sets whose conflict graph has a cycle.
+[[nodiscard]] std::set<std::uint32_t> unserializable_sets(std::span<const Event> events,
+                                                          const Names& names,
+                                                          const UnitOptions& options);
 
 }  // namespace syndrome::check::atomic_sets

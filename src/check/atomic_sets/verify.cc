@@ -9,10 +9,18 @@
 namespace syndrome::check::atomic_sets {
 namespace {
 
+/// Those of a pattern, or of the edges of a cycle.
+std::vector<EventNumber> events_of(const Finding& finding) {
+  std::vector<EventNumber> numbers = finding.events;
+  for (const Edge& edge : finding.cycle) numbers.insert(numbers.end(), {edge.from, edge.to});
+  return numbers;
+}
+
 std::vector<EventNumber> events_of(std::span<const Finding> findings) {
   std::vector<EventNumber> numbers;
   for (const Finding& finding : findings) {
-    numbers.insert(numbers.end(), finding.events.begin(), finding.events.end());
+    const std::vector<EventNumber> own = events_of(finding);
+    numbers.insert(numbers.end(), own.begin(), own.end());
   }
   return numbers;
 }
@@ -34,7 +42,7 @@ void Verifier::take(const Batch& batch, const Names& names) {
         Seen& seen = seen_[number];
         seen.kind = event.kind;
         for (const auto& access : accesses) {
-          seen.in.push_back({access.where.set, units_.sets().name_of_set(access.where, names),
+          seen.in.push_back({access.where, units_.sets().name_of_set(access.where, names),
                              units_.sets().name_of_location(access.where.location, names),
                              access.unit, access.at});
           if (access.at == 0) continue;
@@ -55,17 +63,57 @@ void Verifier::take(const Batch& batch, const Names& names) {
 }
 
 const Verifier::Seen::In* Verifier::find(EventNumber event, const Finding& finding) const {
-  const auto first = seen_.find(finding.events.front());
+  const auto first =
+      seen_.find(finding.cycle.empty() ? finding.events.front() : finding.cycle.front().from);
   const auto seen = seen_.find(event);
   if (first == seen_.end() || seen == seen_.end()) return nullptr;
   // The first event names the set.
   const auto named = std::ranges::find(first->second.in, finding.set, &Seen::In::name);
   if (named == first->second.in.end()) return nullptr;
-  const auto in = std::ranges::find(seen->second.in, named->set, &Seen::In::set);
+  const auto in = std::ranges::find(seen->second.in, named->where.set,
+                                    [](const Seen::In& each) { return each.where.set; });
   return in == seen->second.in.end() ? nullptr : &*in;
 }
 
 std::optional<std::string> Verifier::reject(const Finding& finding) const {
+  return finding.rule == kCycleRule ? reject_cycle(finding) : reject_pattern(finding);
+}
+
+std::optional<std::string> Verifier::reject_cycle(const Finding& finding) const {
+  const std::size_t length = finding.cycle.size();
+  if (length < 2 || finding.units.size() != length) return "not as many edges as units, or too few";
+  const auto unit_of = [](const Seen::In& in) { return std::pair(in.unit.begin, in.at); };
+  for (std::size_t i = 0; i < length; ++i) {
+    const Edge& edge = finding.cycle[i];
+    const Edge& next = finding.cycle[(i + 1) % length];
+    if (edge.from >= edge.to) return fmt::format("event {} is not before {}", edge.from, edge.to);
+    const Seen::In* const from = find(edge.from, finding);
+    const Seen::In* const to = find(edge.to, finding);
+    const Seen::In* const goes_on = find(next.from, finding);
+    if (from == nullptr || to == nullptr || goes_on == nullptr) {
+      return fmt::format("edge {}-{} is no access to {}", edge.from, edge.to, finding.set);
+    }
+    if (from->where != to->where) {
+      return fmt::format("events {} and {} are at two locations", edge.from, edge.to);
+    }
+    if (seen_.at(edge.from).kind == EventKind::kRead &&
+        seen_.at(edge.to).kind == EventKind::kRead) {
+      return fmt::format("events {} and {} are reads", edge.from, edge.to);
+    }
+    if (unit_of(*from) == unit_of(*to)) {
+      return fmt::format("events {} and {} are of one unit", edge.from, edge.to);
+    }
+    if (unit_of(*to) != unit_of(*goes_on)) {
+      return fmt::format("events {} and {} are of two units", edge.to, next.from);
+    }
+    if (from->unit.begin != finding.units[i]) {
+      return fmt::format("event {} is of the unit that begins at {}", edge.from, from->unit.begin);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Verifier::reject_pattern(const Finding& finding) const {
   if (finding.pattern < 1 || finding.pattern > kPatternCount) return "there is no such pattern";
   const Pattern& wanted = pattern(finding.pattern);
   if (finding.events.size() != wanted.length ||
@@ -104,7 +152,7 @@ std::optional<std::string> Verifier::reject(const Finding& finding) const {
 }
 
 void Verifier::add_witnesses(Finding& finding) const {
-  witnesses_.add_to(finding, finding.events);
+  witnesses_.add_to(finding, events_of(finding));
   for (Witness& witness : finding.witnesses) {
     witness.block = 0;
     witness.block_end = 0;

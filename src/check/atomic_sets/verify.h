@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "check/witnesses.h"
 
 namespace syndrome::check::atomic_sets {
+
+inline constexpr std::string_view kCycleRule = "set-cycle";
 
 class Verifier {
  public:
@@ -36,7 +39,7 @@ class Verifier {
   struct Seen {
     EventKind kind = EventKind::kRead;
     struct In {
-      std::uint32_t set = 0;
+      Membership where;
       std::string name;  // of the set
       std::string location;
       UnitName unit;
@@ -50,6 +53,8 @@ class Verifier {
     EventNumber end = 0;
     bool open = true;
   };
+  [[nodiscard]] std::optional<std::string> reject_pattern(const Finding& finding) const;
+  [[nodiscard]] std::optional<std::string> reject_cycle(const Finding& finding) const;
   /// What the finding's event is to the finding's set; none when it is nothing.
   [[nodiscard]] const Seen::In* find(EventNumber event, const Finding& finding) const;
 
