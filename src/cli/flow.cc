@@ -37,8 +37,8 @@ class FlowText {
       const unit::Site& site = unit_.sites()[i];
       if (site.kind != unit::SiteKind::kObject) continue;
       const std::string_view name = unit_.text(site.name);
-      text += fmt::format("  works on {} ({} bytes)\n", name.empty() ? "an object" : name,
-                          site.bytes);
+      text +=
+          fmt::format("  works on {} ({} bytes)\n", name.empty() ? "an object" : name, site.bytes);
     }
     for (const unit::Flow& flow : flows_of(function)) text += line(flow);
     return text;
@@ -95,20 +95,19 @@ class FlowText {
       return fmt::format("{} calls {}", place(site),
                          callee.empty() ? "a function" : trace::without_parameters(callee));
     }
-    constexpr std::array<const char*, 8> kDoes = {"reads",   "writes", "changes", "calls",
+    constexpr std::array<const char*, 8> kDoes = {"reads",    "writes", "changes", "calls",
                                                   "accesses", "reads",  "writes",  "has"};
-    return fmt::format("{} {} {}", place(site),
-                       kDoes[std::min<std::size_t>(static_cast<std::size_t>(site.kind),
-                                                   kDoes.size() - 1)],
-                       name.empty() ? "memory" : name);
+    return fmt::format(
+        "{} {} {}", place(site),
+        kDoes[std::min<std::size_t>(static_cast<std::size_t>(site.kind), kDoes.size() - 1)],
+        name.empty() ? "memory" : name);
   }
   [[nodiscard]] std::string line(const unit::Flow& flow) const {
     const unit::Site& from = unit_.sites()[flow.from];
     const unit::Site& to = unit_.sites()[flow.to];
     std::string text = fmt::format("  {}  ->  {}\n", step(from), step(to));
     const bool calls = from.kind == unit::SiteKind::kCall;
-    const std::string what =
-        fmt::format("what line {} {}", from.line, calls ? "returns" : "reads");
+    const std::string what = fmt::format("what line {} {}", from.line, calls ? "returns" : "reads");
     const std::string target = fmt::format(
         "line {} {}", to.line, to.kind == unit::SiteKind::kCall ? "is called with" : "writes");
     const auto add = [&text](std::string_view how, const std::string& why) {
@@ -116,8 +115,8 @@ class FlowText {
     };
     if ((flow.how & unit::kFlowData) != 0) {
       const bool pointer = (flow.how & unit::kFlowPointer) != 0;
-      add("data", fmt::format("{} is part of what {}{}", what, target,
-                              pointer ? "; it is a pointer" : ""));
+      add("data",
+          fmt::format("{} is part of what {}{}", what, target, pointer ? "; it is a pointer" : ""));
     }
     if ((flow.how & unit::kFlowAddress) != 0) {
       add("address", fmt::format("{} is part of where line {} goes", what, to.line));

@@ -11,9 +11,9 @@
 namespace syndrome::instrument {
 
 FlowBodies::FlowBodies(llvm::Module& module) : module_(module) {
-  mark_ = llvm::DISubprogram::getDistinct(
-      module.getContext(), nullptr, "", "", nullptr, 0, nullptr, 0, nullptr, 0, 0,
-      llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagZero, nullptr);
+  mark_ = llvm::DISubprogram::getDistinct(module.getContext(), nullptr, "", "", nullptr, 0, nullptr,
+                                          0, nullptr, 0, 0, llvm::DINode::FlagZero,
+                                          llvm::DISubprogram::SPFlagZero, nullptr);
   analyses_.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
   analyses_.registerPass([] { return llvm::DominatorTreeAnalysis(); });
   analyses_.registerPass([] { return llvm::AssumptionAnalysis(); });

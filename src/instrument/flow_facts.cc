@@ -16,17 +16,17 @@ namespace {
 /// that they are given, or nothing that a value flows by: locks, output.
 bool only_reads(llvm::StringRef name) {
   for (const char* exact :
-       {"printf", "fprintf", "puts", "fputs", "putchar", "fwrite", "write", "perror", "strlen",
-        "strcmp", "strncmp", "strcasecmp", "memcmp", "strchr", "strrchr", "strstr", "atoi", "atol",
-        "strtol", "free", "usleep", "nanosleep", "fflush", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "abort",
-        "exit", "send"}) {
+       {"printf",  "fprintf", "puts",    "fputs",      "putchar", "fwrite",    "write",   "perror",
+        "strlen",  "strcmp",  "strncmp", "strcasecmp", "memcmp",  "strchr",    "strrchr", "strstr",
+        "atoi",    "atol",    "strtol",  "free",       "usleep",  "nanosleep", "fflush",  "_ZdlPv",
+        "_ZdlPvm", "_ZdaPv",  "abort",   "exit",       "send"}) {
     if (name == exact) return true;
   }
   if (name.starts_with("pthread_")) return name != "pthread_join" && name != "pthread_create";
   for (const char* prefix :
        {"sem_", "mtx_", "cnd_", "_ZNSo", "_ZStls", "_ZNSt5mutex", "_ZNSt18condition_variable",
-        "_ZNSt6thread", "_ZNSt8ios_base", "_ZNSt9basic_ios", "__cxa_", "_ZSt4endl",
-        "_ZSt16__throw", "_ZSt20__throw"}) {
+        "_ZNSt6thread", "_ZNSt8ios_base", "_ZNSt9basic_ios", "__cxa_", "_ZSt4endl", "_ZSt16__throw",
+        "_ZSt20__throw"}) {
     if (name.starts_with(prefix)) return true;
   }
   return name.starts_with(abi::kPrefix);

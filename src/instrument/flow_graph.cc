@@ -45,7 +45,8 @@ void FlowGraph::find_ways() {
     }
   }
   for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
-    if (!doomed.test(i)) llvm::erase_if(next_[i], [&](std::uint32_t to) { return doomed.test(to); });
+    if (!doomed.test(i))
+      llvm::erase_if(next_[i], [&](std::uint32_t to) { return doomed.test(to); });
   }
 }
 

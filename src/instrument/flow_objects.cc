@@ -58,10 +58,10 @@ std::vector<FlowObject> objects_of(const llvm::Function& function, FlowFacts& fa
     object.parameter = argument.getArgNo();
     const Pointee pointee = pointee_of(function, object.parameter);
     const auto* const composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(pointee.type);
-    const bool of_class = composite != nullptr &&
-                          (composite->getTag() == llvm::dwarf::DW_TAG_class_type ||
-                           composite->getTag() == llvm::dwarf::DW_TAG_structure_type ||
-                           composite->getTag() == llvm::dwarf::DW_TAG_union_type);
+    const bool of_class =
+        composite != nullptr && (composite->getTag() == llvm::dwarf::DW_TAG_class_type ||
+                                 composite->getTag() == llvm::dwarf::DW_TAG_structure_type ||
+                                 composite->getTag() == llvm::dwarf::DW_TAG_union_type);
     // A void* may be anything; of other types that are no class, nothing is an object.
     if (pointee.known && pointee.type != nullptr && !of_class) continue;
     const llvm::StructType* type = nullptr;

@@ -200,14 +200,19 @@ void FlowSlicer::follow(const llvm::Value& value, std::uint8_t carries) {
       mark(*user, read);
     } else if (llvm::isa<llvm::AtomicRMWInst>(user)) {
       if (Arrival* const step = arrive(*user)) {
-        if (operand == 0) step->address = true;
-        else step->data |= carries;
+        if (operand == 0)
+          step->address = true;
+        else
+          step->data |= carries;
       }
     } else if (llvm::isa<llvm::AtomicCmpXchgInst>(user)) {
       if (Arrival* const step = arrive(*user)) {
-        if (operand == 0) step->address = true;
-        else if (operand == 1) step->compared |= carries;
-        else step->data |= carries;
+        if (operand == 0)
+          step->address = true;
+        else if (operand == 1)
+          step->compared |= carries;
+        else
+          step->data |= carries;
       }
     } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(user)) {
       if (call->isArgOperand(&use)) {

@@ -435,8 +435,8 @@ void Planner::plan_block(llvm::BasicBlock& block, Plan& plan) {
     const auto known_at = llvm::find(covered, root);
     const bool known = known_at != covered.end();
     if (known && kind == unit::SiteKind::kRead && !instruction.isVolatile()) {
-      plan.repeated.emplace_back(&instruction, covering[static_cast<std::size_t>(
-                                                   known_at - covered.begin())]);
+      plan.repeated.emplace_back(&instruction,
+                                 covering[static_cast<std::size_t>(known_at - covered.begin())]);
       return;
     }
     last = plan.accesses.size();

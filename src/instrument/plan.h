@@ -56,7 +56,7 @@ struct Plan {
   std::vector<PlannedRange> ranges;
   std::vector<PlannedAtomic> atomics;
   std::vector<llvm::FenceInst*> fences;
-  std::vector<llvm::CallBase*> calls;    // that the callee or the runtime will want to know of
+  std::vector<llvm::CallBase*> calls;  // that the callee or the runtime will want to know of
   /// Reads that get no probe, because the second is an access of the same bytes just before.
   std::vector<std::pair<const llvm::Instruction*, const llvm::Instruction*>> repeated;
   std::vector<llvm::CallBase*> setjmps;  // calls that return twice

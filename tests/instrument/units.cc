@@ -103,8 +103,7 @@ std::vector<UnitFunction> unit_functions(std::string_view bytes) {
       for (const unit::Flow& flow : flows) {
         if (flow.from - entry.first >= entry.sites) continue;
         const auto line = [&](std::uint32_t index) {
-          return std::to_string(
-              read_at<unit::Site>(unit, sites + index * sizeof(unit::Site)).line);
+          return std::to_string(read_at<unit::Site>(unit, sites + index * sizeof(unit::Site)).line);
         };
         function.flows.push_back(line(flow.from) + "->" + line(flow.to) + how(flow.how));
       }
