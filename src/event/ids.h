@@ -47,10 +47,9 @@ enum class Space : std::uint8_t {
   kCondition,
   kLabel,
   kSite,
-  kType,
-  kObject,
+  kObject,  // with its type and where it is: Account@5581c0+24
 };
-inline constexpr std::size_t kSpaceCount = 10;
+inline constexpr std::size_t kSpaceCount = 9;
 
 }  // namespace syndrome
 

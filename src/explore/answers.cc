@@ -72,7 +72,6 @@ std::string_view word_of(Space space) {
     case Space::kLabel: return "function";
     case Space::kObject: return "object";
     case Space::kSite: return "place";
-    case Space::kType: return "type";
   }
   return "";
 }

@@ -23,12 +23,12 @@ constexpr std::uint64_t kTryEvery = 16;
 constexpr std::size_t kBlock = 512;
 
 constexpr std::array<std::string_view, kSpaceCount> kSpaceWords = {
-    "thread", "variable", "lock", "barrier", "semaphore", "condition", "label", "site", "type"};
+    "thread", "variable", "lock", "barrier", "semaphore", "condition", "label", "site", "object"};
 
 // A slot for each space in which a thread remembers its last target; kinds without a target use the
-// one of types, which are no target of any kind.
+// one of sites, which are no target of any kind.
 constexpr std::size_t slot_of(EventKind kind) {
-  return static_cast<std::size_t>(target_space(kind).value_or(Space::kType));
+  return static_cast<std::size_t>(target_space(kind).value_or(Space::kSite));
 }
 constexpr auto kSlotOf = [] {
   std::array<std::uint8_t, kEventKindCount> slots{};

@@ -76,7 +76,7 @@ TEST(SynRoundTrip, KeepsGeneratedTraces) {
 TEST(SynRoundTrip, KeepsAnEmptyTrace) {
   Trace trace;
   expect_round_trip(trace);
-  trace.names.table(Space::kType).append("Account");
+  trace.names.table(Space::kObject).append("Account");
   expect_round_trip(trace);
 }
 

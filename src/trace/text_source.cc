@@ -32,7 +32,6 @@ std::string_view word_for(Space space) {
     case Space::kCondition: return "condition variable";
     case Space::kLabel: return "label";
     case Space::kSite: return "location";
-    case Space::kType: return "type";
     case Space::kObject: return "object";
   }
   return "name";

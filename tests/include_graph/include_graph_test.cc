@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude =
     {"check/*",
      {"event", "clock", "check/analysis.h", "check/check.h", "check/finding.h", "check/witnesses.h",
       "check/spread.h", "check/patterns.h", "spec", "check/races/detector.h",
-      "check/races/happens_before.h", "check/samples/random_trace.h", "check/samples/shrink.h",
+      "check/races/happens_before.h", "check/units/units.h", "check/samples/random_trace.h", "check/samples/shrink.h",
       "check/atomicity/conflict.h", "check/atomicity/reach.h", "check/atomicity/evidence.h"}},
     {"check", {"event", "trace", "clock", "spec", "check/*"}},
     {"live", {"event", "clock", "record", "spec", "trace", "check", "check/*"}},

@@ -78,10 +78,10 @@ void Crossings::look(const Event& e, EventNumber n) {
       break;
     // Types have no events: their space is free for home-made synchronization.
     case EventKind::kHappensBefore:
-      record(object(Space::kType, e.target).strong, e.thread, place, n);
+      record(object(Space::kSite, e.target).strong, e.thread, place, n);
       break;
     case EventKind::kHappensAfter:
-      edges(object(Space::kType, e.target).strong, e.thread, place, n);
+      edges(object(Space::kSite, e.target).strong, e.thread, place, n);
       break;
     case EventKind::kFork:
       if (e.child().index() >= last_.size()) last_.resize(e.child().index() + 1);
@@ -122,7 +122,7 @@ Crossings::Place Crossings::place_of(BlockIndex block) {
 /// The object, with an unknown party before us if it may have been used before we looked.
 Crossings::Object& Crossings::object(Space space, std::uint32_t target) {
   const auto [at, added] = objects_.try_emplace(static_cast<std::uint64_t>(space) << 32U | target);
-  const Space named = space == Space::kType ? Space::kSemaphore : space;
+  const Space named = space == Space::kSite ? Space::kSemaphore : space;
   if (added && target < known_[static_cast<std::size_t>(named)]) {
     at.value().strong.emplace_back();
   }

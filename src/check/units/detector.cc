@@ -27,6 +27,12 @@ std::uint8_t pattern_of(bool writes, bool other_writes, EventNumber first, Event
   return in_order ? 9 : 10;
 }
 
+/// Whether the activation makes both accesses itself. Two calls with a common argument are mostly two
+/// operations with one key, and not two halves of one.
+bool is_own(const Activation& unit, const Access& first, const Access& second) {
+  return first.context == unit.context && second.context == unit.context;
+}
+
 /// An activation that both are in; 0: none is known.
 EventNumber common(const Access& a, const Access& b) {
   for (const EventNumber one : a.in) {
@@ -90,11 +96,12 @@ void Detector::access(const Event& event, EventNumber number, const Names& names
     access.in[i] = now.open[now.open.size() - 1 - i].begin;
   }
   access.write = event.kind != EventKind::kRead;
+  access.rmw = event.kind == EventKind::kRmw;
   access.atomic = event.kind == EventKind::kRmw || event.order != MemoryOrder::kPlain;
 
   if (!now.open.empty()) {
     if (access.write && access.hold != 0) serve(now, thread);
-    if (location.foreign(event.thread) != 0) look_at_one(now, location);
+    if (location.foreign(event.thread) != 0 && !access.rmw) look_at_one(now, location);
     look_at_pairs(now, location, thread);
   }
   if (event.kind == EventKind::kRmw) {
@@ -235,10 +242,11 @@ void Detector::look_at_one(const Now& now, const Location& location) {
     candidate.first_writes = first.write;
     candidate.second_writes = second.write;
     candidate.how = flow_.how(from, to);
+    if (!is_own(*unit, first, second)) candidate.how &= ~std::uint32_t{unit::kFlowSource};
     candidate.reaches = reaches(*unit, first);
     candidate.atomic = first.atomic || second.atomic;
     candidate.waited = first.waits != second.waits;
-    candidate.re_reads = !second.write && flow_.decides(to);
+    candidate.re_reads = !second.write && flow_.decides(second.step);
     candidate.served = first.served;
     Judgement best;
     const Access* best_other = nullptr;
@@ -299,6 +307,7 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
   TwoLocations candidate;
   candidate.writes = second.write;
   candidate.how = flow_.how(from, to) | (flow_.how(to, from) & ~std::uint32_t{unit::kFlowAddress});
+  if (!is_own(*unit, first, second)) candidate.how &= ~std::uint32_t{unit::kFlowSource};
   candidate.reaches = reaches(*unit, first) && reaches(*unit, second);
   candidate.atomic = first.atomic || second.atomic;
 
@@ -325,16 +334,22 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
   for (const Access& x : other_location.ways) {
     if (x.thread == second.thread || x.number <= first.number) continue;
     if (!x.write && !second.write) continue;
+    // Read again behind x: what was read first does not matter any more.
+    const bool fresh = std::ranges::any_of(other_location.ways, [&](const Access& again) {
+      return again.thread == second.thread && !again.write && again.number > x.number;
+    });
+    if (!second.write && fresh) continue;
     for (const Access& y : location.ways) {
       if (y.thread != x.thread || y.write != x.write) continue;
       const bool one_section = x.hold != 0 && x.hold == y.hold;
       const EventNumber activation = common(x, y);
       if (!one_section && activation == 0) continue;
       ++counts_.candidates;
-      candidate.other_together = one_section;
-      if (!one_section && x.in[0] == y.in[0]) {
+      candidate.other_writes = x.write;
+      candidate.other_together = one_section && x.write;
+      if (x.in[0] == y.in[0]) {
         const std::uint32_t how = flow_.how(x.step, y.step) | flow_.how(y.step, x.step);
-        candidate.other_together =
+        candidate.other_together |=
             (how & (x.write ? unit::kFlowSource : unit::kFlowJoined)) != 0;
       }
       const Hold* const hold = held_against(first, x);

@@ -40,6 +40,7 @@ struct Access {
   std::array<EventNumber, 3> in{};
   bool write = false;
   bool atomic = false;
+  bool rmw = false;     // both at once: what it read cannot be stale when it writes
   bool served = false;  // a read that has decided about a write in its own critical section
 };
 

@@ -57,6 +57,11 @@ Judgement judge(const TwoLocations& candidate) {
   if (candidate.held && !candidate.atomic && (candidate.same_object || link != Link::kNone)) {
     return {Tier::kCertain, Link::kHold};
   }
+  // Two operations one after the other, each of them whole: nobody has seen what is in between.
+  if (candidate.writes && candidate.other_writes) {
+    return candidate.same_object && !candidate.atomic ? Judgement{Tier::kPossible, link}
+                                                      : Judgement{};
+  }
   if (link != Link::kNone && candidate.other_together) {
     return {stale ? Tier::kLikely : Tier::kCertain, link};
   }

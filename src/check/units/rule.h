@@ -72,7 +72,9 @@ struct TwoLocations {
   bool held = false;
   bool atomic = false;
   bool waited = false;
-  bool other_together = false;   // v: in one critical section, from one source, or joined
+  bool other_writes = false;     // v does
+  bool other_together = false;   // v writes both in one critical section or from one source, or
+                                 // joins what it reads
 };
 [[nodiscard]] Judgement judge(const TwoLocations& candidate);
 
