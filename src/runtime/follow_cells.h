@@ -289,6 +289,7 @@ template <bool kWrite>
     case unit::SiteKind::kWrite:
     case unit::SiteKind::kRangeWrite: access.write = true; return true;
     case unit::SiteKind::kCall:
+    case unit::SiteKind::kObject:
     case unit::SiteKind::kAtomic: return false;
   }
   return false;

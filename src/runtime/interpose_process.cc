@@ -243,6 +243,19 @@ int leaving(Leave leave) {
   return result;
 }
 
+/// The calling thread ends the process. An end without an error needs no words.
+void exiting(int code) {
+  if ((code & 0xff) != 0) note_end(wire::EndHow::kExit, code & 0xff, wire::EndSaidBy::kProcess);
+}
+void exiting_by_handler(int code, void* /*unused*/) {
+  exiting(code);
+}
+
+// exit() and the end of main come here, in the thread that ends the process.
+__attribute__((constructor(103))) void watch_exit() {
+  on_exit(exiting_by_handler, nullptr);
+}
+
 int execute(const char* path, char* const* arguments, char* const* environment) {
   return with_session(environment, [=](char* const* extended) {
     return leaving([=] { return real_execve(path, arguments, extended); });
@@ -287,7 +300,10 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
   unsigned long a[6];
   for (unsigned long& argument : a) argument = va_arg(list, unsigned long);
   va_end(list);
-  if (number == SYS_exit_group) settle_for_all();
+  if (number == SYS_exit_group) {
+    exiting(static_cast<int>(a[0]));
+    settle_for_all();
+  }
   if (!forks(number, a[0], a[1]) || !process_recorded()) {
     return real_syscall.pointer()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   }
@@ -296,11 +312,13 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
 }
 
 SYNDROME_INTERPOSE void _exit(int code) {
+  exiting(code);
   settle_for_all();
   real__exit(code);
   __builtin_unreachable();
 }
 SYNDROME_INTERPOSE void _Exit(int code) noexcept {
+  exiting(code);
   settle_for_all();
   real__Exit(code);
   __builtin_unreachable();

@@ -6,6 +6,7 @@
 // arguments whether or not SA_SIGINFO is set: the kernel always passes them on x86-64.
 //
 // State, and who may touch it:
+//   settles, notes  written before the second thread
 //   handlers      written under `spin` with all signals blocked (but for sigset, which reads and
 //                 changes the mask itself); read by `handle`, atomically
 
@@ -40,7 +41,19 @@ using LongHandler = void (*)(int, siginfo_t*, void*);
 Spin spin;
 LongHandler handlers[NSIG];
 
+/// The thread that the signal came to has brought it upon itself: by what it did, by raise() or by
+/// abort().
+bool by_itself(const siginfo_t& information) {
+  if (information.si_code > 0) return true;
+  return information.si_code == SI_TKILL &&
+         information.si_pid == static_cast<pid_t>(sys::getpid());
+}
+
 void handle(int number, siginfo_t* information, void* context) {
+  // abort() does not come back; of the others a program may have millions, and go on.
+  if (number == SIGABRT && by_itself(*information)) {
+    note_end(wire::EndHow::kSignal, number, wire::EndSaidBy::kHandler);
+  }
   const LongHandler handler = __atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
   SignalFrame frame;
   signal_enter(frame);
@@ -61,15 +74,28 @@ LongHandler long_form(Handler handler) {
 constexpr int kDeadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,    SIGFPE,  SIGUSR1,
                            SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGVTALRM, SIGPROF, SIGSYS};
 bool settles = false;
+// Of any recorded process: a thread dies of something that it has done itself. Whoever reads the
+// recording wants to know which thread.
+constexpr int kFaults[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGTRAP};
+bool notes = false;
 
-bool is_deadly(int number) {
-  for (const int each : kDeadly) {
+template <std::size_t size>
+bool is_among(const int (&numbers)[size], int number) {
+  for (const int each : numbers) {
     if (each == number) return true;
   }
   return false;
 }
 
-void die(int number, siginfo_t* /*information*/, void* /*context*/) {
+/// Whether `die` takes the place of the default.
+bool dies_here(int number) {
+  return (settles && is_among(kDeadly, number)) || (notes && is_among(kFaults, number));
+}
+
+void die(int number, siginfo_t* information, void* /*context*/) {
+  if (is_among(kFaults, number) && by_itself(*information)) {
+    note_end(wire::EndHow::kSignal, number, wire::EndSaidBy::kProcess);
+  }
   settle_for_all();
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
@@ -108,7 +134,7 @@ bool install_unlocked(int number, const Handler* wanted, Handler& before, Call c
   if (is_function(given)) {
     __atomic_store_n(&handlers[number], long_form(given), __ATOMIC_RELAXED);
     given = short_form(handle);
-  } else if (wanted != nullptr && given == SIG_DFL && settles && is_deadly(number)) {
+  } else if (wanted != nullptr && given == SIG_DFL && dies_here(number)) {
     given = short_form(die);
   }
   const bool done = call(given);
@@ -148,6 +174,15 @@ Handler install_by(Function& real, int number, Handler handler, bool locked = tr
   return before;
 }
 
+/// `die` in place of the default; what the program or its parent has chosen stays.
+void replace_default(int number) {
+  struct sigaction found{};
+  if (real_sigaction(number, nullptr, &found) != 0 || found.sa_handler != SIG_DFL) return;
+  found.sa_handler = short_form(die);
+  found.sa_flags |= SA_SIGINFO;
+  real_sigaction(number, &found, nullptr);
+}
+
 }  // namespace
 
 Spin& signals_spin() {
@@ -157,12 +192,13 @@ Spin& signals_spin() {
 void settle_before_death() {
   if (settles) return;
   settles = true;
-  for (const int number : kDeadly) {
-    struct sigaction found{};
-    if (real_sigaction(number, nullptr, &found) != 0 || found.sa_handler != SIG_DFL) continue;
-    found.sa_handler = short_form(die);
-    real_sigaction(number, &found, nullptr);
-  }
+  for (const int number : kDeadly) replace_default(number);
+}
+
+void note_before_death() {
+  if (notes) return;
+  notes = true;
+  for (const int number : kFaults) replace_default(number);
 }
 
 SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
