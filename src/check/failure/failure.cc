@@ -86,8 +86,8 @@ void FailureAnalysis::take(const Batch& batch, const Names& names) {
   find_thread(names);
   EventNumber number = batch.first;
   for (const Event& event : batch.events) {
-    Thread& acting = thread(event.thread);
-    if (acting.first == 0) acting.first = number;
+    EventNumber& first = thread(event.thread).first;
+    if (first == 0) first = number;
     if (event.thread == failed_ && event.site.value != 0) {
       last_ = number;
       last_event_ = event;
@@ -99,11 +99,18 @@ void FailureAnalysis::take(const Batch& batch, const Names& names) {
         read(event, number);
         write(event, number);
         break;
+      case EventKind::kFork:
+        if (Thread& child = thread(event.child()); child.first == 0 && !child.creator) {
+          child.creator = event.thread;
+        }
+        break;
       case EventKind::kEnter: enter(event, number, names); break;
-      case EventKind::kExit:
+      case EventKind::kExit: {
+        Thread& acting = thread(event.thread);
         if (acting.open.ends_with(event.label())) acting.ended_with = acting.open;
         acting.open.exit(event.label());
         break;
+      }
       default: break;
     }
     ++number;
@@ -148,6 +155,20 @@ void FailureAnalysis::write(const Event& event, EventNumber number) {
   cell.others |= other;
 }
 
+/// Whether the write can be one that its thread had not finished with: not the failed thread's own,
+/// and not what it was given.
+bool FailureAnalysis::half_done(const Cell& cell) const {
+  if (cell.write == 0 || cell.writer == failed_) return false;
+  if (cell.write > threads_[failed_->index()].first) return true;
+  std::optional<ThreadId> above = threads_[failed_->index()].creator;
+  // A damaged trace may have a circle.
+  for (std::size_t i = 0; above && i < threads_.size(); ++i) {
+    if (*above == cell.writer) return false;
+    above = threads_[above->index()].creator;
+  }
+  return true;
+}
+
 /// Another thread writes what the failed one has read: after which write, `before` says.
 void FailureAnalysis::changed(Reads& reads, const Cell& before, const Event& event,
                               EventNumber number) {
@@ -156,7 +177,7 @@ void FailureAnalysis::changed(Reads& reads, const Cell& before, const Event& eve
   found.read = reads.last;
   found.read_event = reads.last_event;
   const OpenFunction* function = nullptr;
-  if (before.write > thread(*failed_).first && before.writer == event.thread) {
+  if (half_done(before) && before.writer == event.thread) {
     function = open.around(before.write);
     if (function != nullptr && open.is_outermost(*function)) function = nullptr;
   }
@@ -191,7 +212,7 @@ Event FailureAnalysis::write_of(const Cell& cell, std::uint32_t variable) const 
 /// The nearest read of the variable that can explain something.
 std::optional<Explanation> FailureAnalysis::explain(const Reads& reads) const {
   const Cell& cell = cells_[reads.variable];
-  if (reads.unchanged && cell.writer != failed_ && cell.write > threads_[failed_->index()].first) {
+  if (reads.unchanged && half_done(cell)) {
     const OpenFunctions& open = threads_[cell.writer.index()].open;
     if (const OpenFunction* const function = open.around(cell.write)) {
       Explanation found;

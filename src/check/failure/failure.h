@@ -5,6 +5,9 @@
 //                open at the end of the trace, or it wrote the variable again after the read.
 //   stale read   Another thread has changed the variable since the read.
 //
+// What a thread finds that its creator (or who made that one, and so on) wrote before it began is
+// its input, and not half done.
+//
 // It is no check: nothing here is certain to be wrong, and a run that ended well has no such list.
 // failure/oracle.h has the definition, slow and obvious.
 
@@ -122,6 +125,7 @@ class FailureAnalysis {
   };
   struct Thread {
     EventNumber first = 0;
+    std::optional<ThreadId> creator;
     OpenFunctions open;
     OpenFunctions ended_with;  // what was open when it last returned from everything
   };
@@ -131,6 +135,7 @@ class FailureAnalysis {
   void read(const Event& event, EventNumber number);
   void write(const Event& event, EventNumber number);
   void changed(Reads& reads, const Cell& before, const Event& event, EventNumber number);
+  [[nodiscard]] bool half_done(const Cell& cell) const;
   [[nodiscard]] Thread& thread(ThreadId id);
   [[nodiscard]] std::optional<Explanation> explain(const Reads& reads) const;
   [[nodiscard]] Event write_of(const Cell& cell, std::uint32_t variable) const;

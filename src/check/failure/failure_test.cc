@@ -107,6 +107,18 @@ TEST(Failure, does_not_take_what_was_there_before_the_thread_for_half_done) {
             "");
 }
 
+TEST(Failure, tells_of_what_another_had_half_done_when_the_thread_began) {
+  EXPECT_EQ(explained(R"(main|fork(T1)
+    T1|enter(run)
+    T1|enter(inc_dec)
+    T1|w(g)
+    main|fork(T2)
+    T2|enter(check)
+    T2|r(g))",
+                      2),
+            "dirty-read g 7 4 inc_dec open level 0\n");
+}
+
 TEST(Failure, knows_the_last_function_of_a_thread_that_has_returned) {
   const SmallTrace trace = from_std(R"(main|enter(main)
     T1|enter(run)
@@ -144,10 +156,13 @@ SmallTrace random_functions(std::uint64_t seed) {
     Event event;
     event.thread = ThreadId(below(threads));
     event.site = SiteId(below(2));
-    const std::uint32_t what = below(20);
+    const std::uint32_t what = below(21);
     if (what < 12) {
       event.kind = what < 6 ? EventKind::kRead : what < 11 ? EventKind::kWrite : EventKind::kRmw;
       event.target = below(variables);
+    } else if (what == 20) {
+      event.kind = EventKind::kFork;
+      event.target = below(threads);
     } else {
       event.kind = what < 17 ? EventKind::kEnter : EventKind::kExit;
       event.target = below(kFunctions.size() + 1);

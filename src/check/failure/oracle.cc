@@ -134,7 +134,8 @@ class Oracle {
     while (after <= events_.size() && !is_write_of(after, variable)) ++after;
     EventNumber first = 1;
     while (at(first).thread != failed_) ++first;
-    const bool foreign = before > first && at(before).thread != failed_;
+    const bool given = before != 0 && before <= first && made_by(failed_, at(before).thread);
+    const bool foreign = before != 0 && at(before).thread != failed_ && !given;
 
     Explanation found;
     found.read = read;
@@ -164,6 +165,22 @@ class Oracle {
       }
     }
     return found;
+  }
+
+  /// Whether `maker` created the thread, or who did, and so on.
+  [[nodiscard]] bool made_by(ThreadId thread, ThreadId maker) const {
+    std::vector<ThreadId> seen;
+    while (std::ranges::find(seen, thread) == seen.end()) {
+      seen.push_back(thread);
+      const auto fork = std::ranges::find_if(events_, [thread](const Event& event) {
+        return event.thread == thread ||
+               (event.kind == EventKind::kFork && event.child() == thread);
+      });
+      if (fork == events_.end() || fork->thread == thread) return false;
+      if (fork->thread == maker) return true;
+      thread = fork->thread;
+    }
+    return false;
   }
 
   /// The innermost function around the event.
