@@ -4,9 +4,11 @@
 // Environments are copied into pages of their own: the caller may be between fork and exec, where
 // the heap's locks can be held by threads that are gone.
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +36,8 @@ SYNDROME_REAL(posix_spawnp);
 SYNDROME_REAL(system);
 SYNDROME_REAL(popen);
 SYNDROME_REAL(unsetenv);
+SYNDROME_REAL_AS(abort, void() noexcept);
+SYNDROME_REAL_AS(__assert_fail, void(const char*, const char*, unsigned int, const char*) noexcept);
 SYNDROME_REAL_AS(_exit, void(int));
 SYNDROME_REAL_AS(_Exit, void(int) noexcept);
 SYNDROME_REAL(clone);
@@ -309,6 +313,19 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
   }
   const long actual = number == SYS_vfork ? long{SYS_fork} : number;
   return forked([&] { return real_syscall.pointer()(actual, a[0], a[1], a[2], a[3], a[4], a[5]); });
+}
+
+// The program may have a handler for SIGABRT, and where that was sent from, it is not told.
+SYNDROME_INTERPOSE void abort() noexcept {
+  note_end(wire::EndHow::kSignal, SIGABRT, wire::EndSaidBy::kHandler);
+  real_abort();
+  __builtin_unreachable();
+}
+SYNDROME_INTERPOSE void __assert_fail(const char* assertion, const char* file, unsigned int line,
+                                      const char* function) noexcept {
+  note_end(wire::EndHow::kSignal, SIGABRT, wire::EndSaidBy::kHandler);
+  real___assert_fail(assertion, file, line, function);
+  __builtin_unreachable();
 }
 
 SYNDROME_INTERPOSE void _exit(int code) {

@@ -6,7 +6,8 @@
 // arguments whether or not SA_SIGINFO is set: the kernel always passes them on x86-64.
 //
 // State, and who may touch it:
-//   settles, notes  written before the second thread
+//   settles, notes  written while the process attaches
+//   informed      as handlers
 //   handlers      written under `spin` with all signals blocked (but for sigset, which reads and
 //                 changes the mask itself); read by `handle`, atomically
 
@@ -41,19 +42,19 @@ using LongHandler = void (*)(int, siginfo_t*, void*);
 Spin spin;
 LongHandler handlers[NSIG];
 
+/// `die` was installed with SA_SIGINFO, by us: without it the kernel fills in nothing.
+bool informed[NSIG];
+
 /// The thread that the signal came to has brought it upon itself: by what it did, by raise() or by
-/// abort().
-bool by_itself(const siginfo_t& information) {
+/// abort(). A program that wants the default back does so in a handler, to die of it.
+bool by_itself(int number, const siginfo_t& information) {
+  if (!__atomic_load_n(&informed[number], __ATOMIC_RELAXED)) return true;
   if (information.si_code > 0) return true;
   return information.si_code == SI_TKILL &&
          information.si_pid == static_cast<pid_t>(sys::getpid());
 }
 
 void handle(int number, siginfo_t* information, void* context) {
-  // abort() does not come back; of the others a program may have millions, and go on.
-  if (number == SIGABRT && by_itself(*information)) {
-    note_end(wire::EndHow::kSignal, number, wire::EndSaidBy::kHandler);
-  }
   const LongHandler handler = __atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
   SignalFrame frame;
   signal_enter(frame);
@@ -93,7 +94,7 @@ bool dies_here(int number) {
 }
 
 void die(int number, siginfo_t* information, void* /*context*/) {
-  if (is_among(kFaults, number) && by_itself(*information)) {
+  if (is_among(kFaults, number) && by_itself(number, *information)) {
     note_end(wire::EndHow::kSignal, number, wire::EndSaidBy::kProcess);
   }
   settle_for_all();
@@ -138,6 +139,7 @@ bool install_unlocked(int number, const Handler* wanted, Handler& before, Call c
     given = short_form(die);
   }
   const bool done = call(given);
+  if (done && wanted != nullptr) __atomic_store_n(&informed[number], false, __ATOMIC_RELAXED);
   if (!done) __atomic_store_n(&handlers[number], old, __ATOMIC_RELAXED);
   if (before == short_form(handle)) before = short_form(old);
   if (before == short_form(die)) before = SIG_DFL;
@@ -180,7 +182,7 @@ void replace_default(int number) {
   if (real_sigaction(number, nullptr, &found) != 0 || found.sa_handler != SIG_DFL) return;
   found.sa_handler = short_form(die);
   found.sa_flags |= SA_SIGINFO;
-  real_sigaction(number, &found, nullptr);
+  if (real_sigaction(number, &found, nullptr) == 0) informed[number] = true;
 }
 
 }  // namespace
@@ -209,6 +211,7 @@ SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
   struct sigaction found{};
   int error = errno;
   const Handler handler = changed.sa_handler;
+  const bool ours = __atomic_load_n(&informed[number], __ATOMIC_RELAXED);
   const bool done =
       install(number, wanted != nullptr ? &handler : nullptr, found.sa_handler, [&](Handler given) {
         changed.sa_handler = given;
@@ -217,6 +220,7 @@ SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
         return result == 0;
       });
   errno = error;
+  if (ours) found.sa_flags &= ~SA_SIGINFO;
   if (done && before != nullptr) *before = found;
   return done ? 0 : -1;
 }
