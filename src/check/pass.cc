@@ -83,6 +83,7 @@ class Run {
       source->reset();
       result_.passes = number;
       look_around(number + 1);
+      explain_failure(number + 2);
       result_.seconds = seconds_between(start, Clock::now());
       return std::move(result_);
     }
@@ -183,6 +184,7 @@ class Run {
     trace.whole = whole && !result_.interrupted;
     trace.warnings = source.warnings();
     trace.noise = source.noise();
+    trace.ended = source.ended() ? source.ended() : options_.ended;
     result_.warnings = trace.warnings;
   }
 
@@ -261,6 +263,26 @@ class Run {
       if (context.satisfied() && options_.interrupted && options_.interrupted()) break;
     }
     return {};
+  }
+
+  /// What could explain that the program failed. The verdicts stand without it.
+  void explain_failure(unsigned number) {
+    const std::optional<Ended>& ended = result_.trace.ended;
+    if (!ended || !ended->failed() || result_.interrupted) return;
+    FailureAnalysis analysis(ended->thread);
+    if (!ended->thread) return;
+    const Opener& open = options_.open_whole ? options_.open_whole : open_;
+    Result<std::unique_ptr<trace::Source>> source = open();
+    EventNumber events = 0;
+    while (source) {
+      const Result<Batch> next = (*source)->next();
+      if (!next || next->empty()) break;
+      analysis.take(*next, (*source)->names());
+      events += next->events.size();
+      tick(number, events, **source);
+      if (options_.interrupted && options_.interrupted()) break;
+    }
+    if (source) result_.failure = FailureResult{analysis.result(), (*source)->names()};
   }
 
   const Opener& open_;

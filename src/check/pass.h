@@ -19,6 +19,7 @@
 #include "check/check.h"
 #include "check/context.h"
 #include "check/count/count.h"
+#include "check/failure/failure.h"
 #include "check/finding.h"
 #include "event/names.h"
 #include "event/result.h"
@@ -35,6 +36,9 @@ struct Tick {
   trace::Progress bytes;
 };
 
+/// Opens the trace at its first event, each time it is called.
+using Opener = std::function<Result<std::unique_ptr<trace::Source>>()>;
+
 struct PassOptions {
   const spec::Spec* spec = nullptr;  // which blocks count; outlives the pass
   /// Instead of the spec: these functions and blocks, by the names that the trace has, and no
@@ -49,6 +53,10 @@ struct PassOptions {
   /// Asked after each batch until it first says yes. From then on the trace is taken to end at the
   /// furthest event that any pass has seen: a second look at it sees the same events and no more.
   std::function<bool()> interrupted;
+  /// How the program ended, for a trace that does not say it.
+  std::optional<Ended> ended;
+  /// Where the trace is read without what can change no verdict: all of it. Empty: there is no more.
+  Opener open_whole;
 };
 
 struct TraceSummary {
@@ -61,6 +69,13 @@ struct TraceSummary {
   bool whole = true;  // false: reading stopped early, because nobody wanted more or on request
   std::vector<std::string> warnings;   // of the reader: where the file was cut off
   std::optional<std::uint64_t> noise;  // with which the program ran: its seed
+  std::optional<Ended> ended;          // how it ended
+};
+
+/// Of a program that failed. It is read once more for this, perhaps with other numbers of events.
+struct FailureResult {
+  Failure failure;
+  Names names;
 };
 
 struct PassResult {
@@ -71,13 +86,11 @@ struct PassResult {
   Contexts contexts;                  // of the findings; empty when the trace has nothing to tell
   /// When the trace has functions and not one block: names that the spec could begin with.
   std::vector<std::string> candidates;
+  std::optional<FailureResult> failure;
   unsigned passes = 0;       // how often the trace was read
   bool interrupted = false;  // then trace.counts.events() says after how many
   double seconds = 0;        // all passes, reading included
 };
-
-/// Opens the trace at its first event, each time it is called.
-using Opener = std::function<Result<std::unique_ptr<trace::Source>>()>;
 
 /// Runs every check over the trace. An error when the trace cannot be read or is ill-formed, with
 /// its position: "event 12: …".

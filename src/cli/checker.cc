@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "cli/progress.h"
 #include "live/told_trace.h"
 #include "report/json.h"
+#include "report/merge.h"
 #include "spec/pattern.h"
 #include "trace/capture_reader.h"
 #include "trace/input.h"
@@ -31,6 +33,14 @@ std::string checks_help() {
          "or all. Without it, a program that was recorded or runs is checked for races and "
          "atomic-sets, and for atomicity and determinism where its annotations or the spec give it "
          "such blocks; an imported trace for atomicity";
+}
+
+/// Worth another look at every event, for the place where a program failed: that takes a second or
+/// two then.
+bool is_small(const std::string& file) {
+  constexpr std::uintmax_t kSmall = std::uintmax_t{32} << 20;
+  std::error_code unknown;
+  return std::filesystem::file_size(file, unknown) <= kSmall && !unknown;
 }
 
 Status read_atomic_sets(const std::string& word, std::optional<spec::DefaultSets>& sets) {
@@ -275,6 +285,10 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   options.drop_idle = by_default() && recorded;
   options.interrupted = interrupted;
   options.on_progress = show;
+  if (!call_.traces.empty() && file == call_.traces.front()) options.ended = call_.ended;
+  if (call_.only_shared && !call_.held && is_small(file)) {
+    options.open_whole = [&] { return trace::read_capture(file, {call_.jobs}); };
+  }
   const trace::CaptureSelection selection = what_matters();
   std::shared_ptr<const trace::CaptureReduced> reduced;
   const auto read = [&] {
@@ -308,6 +322,35 @@ bool Checker::check_one(const std::string& file) {
   }
   show(report_on(file, *result));
   return true;
+}
+
+void Checker::add_run() {
+  catch_interrupt();
+  std::vector<report::Report>& reports = runs_.emplace_back();
+  for (const std::string& file : call_.traces) {
+    if (interrupted()) break;
+    const Result<check::PassResult> result = pass_over(file, !call_.quiet);
+    if (!result) {
+      complain(call_.title ? call_.title(file) : file, result.error());
+      failed_ = true;
+      continue;
+    }
+    reports.push_back(report_on(file, *result));
+  }
+}
+
+int Checker::report_runs() {
+  last_ = true;
+  std::optional<report::Report> all = report::merge_runs(std::exchange(runs_, {}));
+  if (all) show(std::move(*all));
+  if (filter_ && !failed_ && !interrupted() && !call_.quiet) {
+    warn_of_unmatched(call_.filter, *filter_);
+  }
+  if (const Status status = finish(); !status) {
+    complain(status.error().message);
+    return kWrong;
+  }
+  return failed_ ? kWrong : verdict_;
 }
 
 Result<report::Report> Checker::look_at(const std::string& file) {
@@ -386,7 +429,7 @@ void Checker::show(report::Report report) {
 /// Text is printed as each trace is done; all else when the last is.
 Status Checker::finish() {
   if (prints_text()) return output_;
-  const bool array = call_.traces.size() > 1;
+  const bool array = call_.traces.size() > 1 && !(reports_.size() == 1 && reports_[0].runs != 0);
   if (reports_.empty() && !array) return {};
   const std::string text = render(reports_, array, call_.render);
   if (call_.render.output.empty()) return write_to(call_.render.stream, text);

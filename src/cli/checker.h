@@ -37,6 +37,7 @@ struct CheckCall {
   bool only_shared = false;  // they are recordings, of which only verdicts matter
   FilterOptions filter;
   RenderOptions render;
+  std::optional<Ended> ended;  // how the program of the first trace ended, if the trace does not say
   /// Called while a trace is looked at, about ten times a second.
   std::function<void(const check::Tick&)> on_progress;
   /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.
@@ -69,6 +70,12 @@ class Checker {
   /// Whether a function or block is declared deterministic in the spec; empty when none is.
   [[nodiscard]] std::function<bool(std::string_view)> declared_deterministic() const;
 
+  /// After prepare(), for a series of runs: checks the call's traces as another run of it and keeps
+  /// what comes of it.
+  void add_run();
+  /// Reports on all runs together, as run() does on one.
+  [[nodiscard]] int report_runs();
+
   /// Checks one trace and reports nothing; an error when it cannot be read.
   [[nodiscard]] Result<report::Report> look_at(const std::string& file);
 
@@ -94,6 +101,8 @@ class Checker {
   std::optional<spec::Spec> spec_;
   std::optional<spec::DefaultSets> default_sets_;
   std::optional<report::Filter> filter_;
+  bool failed_ = false;  // of a series: a trace could not be read or checked
+  std::vector<std::vector<report::Report>> runs_;
   bool last_ = false;  // the trace in hand is the last one
   std::vector<report::Report> reports_;
   Status output_;

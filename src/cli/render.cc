@@ -76,6 +76,7 @@ std::string render(std::span<const report::Report> reports, bool array,
       to_stream ? wants_colour(options.colour, options.stream) : options.colour == "always";
   text.stats = options.stats;
   text.frames = options.stack_depth;
+  text.suggest_runs = options.suggest_runs;
   std::string result;
   for (const report::Report& each : reports) {
     const std::string one = report::to_text(each, text);

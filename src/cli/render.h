@@ -20,6 +20,7 @@ struct RenderOptions {
   std::string colour = "auto";
   bool stats = false;
   std::size_t stack_depth = 6;  // frames of a stack in a text; 0: all
+  bool suggest_runs = false;    // report::TextOptions
 };
 
 /// `output`: the names of the option that says where the report goes.

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -41,6 +42,7 @@ struct RunCall {
   int error_exit_code = kFindingsInRun;
   bool eager = false;
   bool after = false;
+  std::uint64_t runs = 1;
   std::uint64_t most_disk = std::uint64_t{4} << 30;  // for the trace of a process that is not kept
 };
 
@@ -69,6 +71,14 @@ class Scratch {
     return folder_ + "/run.syn";
   }
   [[nodiscard]] bool made() const { return !folder_.empty(); }
+  /// What an earlier run has left.
+  void clear() const {
+    std::error_code ignored;
+    if (folder_.empty()) return;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
 
  private:
   std::string folder_;
@@ -168,6 +178,56 @@ void warn_of_full(const RunCall& call) {
   }
 }
 
+/// Runs the program; the call's traces are what it has left.
+record::Ended run_once(RunCall& call) {
+  const std::string& output = call.record->output;
+  timespec begin{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &begin);
+  record::Ended ended;
+  {
+    std::optional<Eager> eager;
+    if (call.eager) eager.emplace(call.check, output);
+    ended = record::record(*call.record);
+  }
+  call.check.traces = traces_of(output, begin);
+  constexpr int kSignalBase = 128;
+  const int number = ended.killed ? ended.exit_code - kSignalBase : ended.exit_code;
+  call.check.ended = Ended{ended.killed, static_cast<std::uint32_t>(number), std::nullopt};
+  warn_of_full(call);
+  return ended;
+}
+
+int exit_code_of(const RunCall& call, const record::Ended& ended, int verdict) {
+  if (ended.killed || verdict == kClean) return ended.exit_code;
+  if (verdict == kFindings) return call.error_exit_code;
+  return verdict == kUndecided && ended.exit_code != 0 ? ended.exit_code : verdict;
+}
+
+/// --runs: the same again and again, and one report. A run that a signal kills is the last one, and
+/// so is one after which somebody wants us to end.
+int run_series(RunCall& call, Checker& checker, const Scratch& scratch) {
+  const std::optional<std::uint64_t> first_seed = call.record->noise;
+  record::Ended ended;
+  bool any = false;
+  for (std::uint64_t i = 0; i < call.runs; ++i) {
+    if (first_seed) call.record->noise = *first_seed + i;
+    if (!call.check.quiet) {
+      const std::string noise =
+          first_seed ? fmt::format(", --noise={}", *call.record->noise) : std::string();
+      fmt::print(stderr, "syndrome: run {} of {}{}\n", i + 1, call.runs, noise);
+      std::fflush(stderr);
+    }
+    scratch.clear();
+    ended = run_once(call);
+    any |= !call.check.traces.empty();
+    catch_ending();
+    checker.add_run();
+    if (ended.killed || ended.asked_to_end || interrupted()) break;
+    if (call.check.traces.empty()) break;  // the message is the same each time
+  }
+  return any ? exit_code_of(call, ended, checker.report_runs()) : ended.exit_code;
+}
+
 /// The exit code. A trace that is not kept is called by its program's name.
 int run(RunCall& call) {
   Scratch scratch;
@@ -200,23 +260,13 @@ int run(RunCall& call) {
     call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
   }
   call.record->quiet = true;
-  timespec begin{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &begin);
-  record::Ended ended;
-  {
-    std::optional<Eager> eager;
-    if (call.eager) eager.emplace(call.check, output);
-    ended = record::record(*call.record);
-  }
-  call.check.traces = traces_of(output, begin);
-  warn_of_full(call);
+  call.check.render.suggest_runs = call.runs == 1 && !call.record->noise;
+  if (call.runs > 1) return run_series(call, checker, scratch);
+  const record::Ended ended = run_once(call);
   if (call.check.traces.empty()) return ended.exit_code;
   // A second trace of a call is a report of its own; JSON of several is a list.
   catch_ending();
-  const int verdict = checker.run();
-  if (ended.killed || verdict == kClean) return ended.exit_code;
-  if (verdict == kFindings) return call.error_exit_code;
-  return verdict == kUndecided && ended.exit_code != 0 ? ended.exit_code : verdict;
+  return exit_code_of(call, ended, checker.run());
 }
 
 }  // namespace
@@ -253,12 +303,21 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
       ->type_name("N")
       ->check(CLI::Range(0, 255).description(""))
       ->capture_default_str();
+  command
+      ->add_option("--runs", call->runs,
+                   "Run the program so many times, with --noise with one seed after the other, and "
+                   "report once on all of them")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}).description(""))
+      ->capture_default_str()
+      ->excludes(command->get_option("--output"));
   add_program(*command, call->record, arguments);
   command->footer(
       "Exit code: the program's own when it is clean (128 + signal when one killed it), 66 with\n"
       "findings, 2 when the call is wrong. The report goes to standard error.\n\n"
       "Example:\n"
       "  syndrome run --spec my.toml -- ./server --port 8080\n"
+      "  syndrome run --noise --runs 20 -- ./server --port 8080\n"
       "  SYNDROME_OPTIONS=\"--report found.txt\" make check");
   command->callback([call, &exit_code] { exit_code = run(*call); });
 }

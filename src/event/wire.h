@@ -265,6 +265,17 @@ enum class Meta : std::uint32_t {
   kWarning = 7,
   /// seed:u64. The process ran with noise (runtime/noise.h).
   kNoise = 8,
+  /// how:u32 (EndHow) number:u32 (exit code or signal) thread:u32 (its number, kNoThread: unknown)
+  /// said_by:u32 (EndSaidBy). How the process ended, or was about to.
+  kEnded = 9,
 };
+
+enum class EndHow : std::uint32_t { kExit = 0, kSignal = 1 };
+enum class EndSaidBy : std::uint32_t {
+  kWaiter = 0,   // whoever waited for the process: this is how it ended
+  kProcess = 1,  // the process, with nothing left to do but to end
+  kHandler = 2,  // the process, before a handler of the program that may go on
+};
+inline constexpr std::uint32_t kNoThread = UINT32_MAX;
 
 }  // namespace syndrome::wire

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "event/wire.h"
 #include "trace/syn_reader.h"
 #include "trace/syn_writer.h"
 
@@ -40,12 +41,13 @@ class ToldTraceSource final : public trace::Source {
 
   ToldTraceSource(std::unique_ptr<trace::Source> told, std::vector<Late> late, Names names,
                   EventNumber count, std::optional<std::uint64_t> noise,
-                  std::uint64_t left_out_blocks)
+                  std::optional<Ended> ended, std::uint64_t left_out_blocks)
       : told_(std::move(told)),
         late_(std::move(late)),
         names_(std::move(names)),
         count_(count),
         noise_(noise),
+        ended_(ended),
         left_out_blocks_(left_out_blocks) {}
 
   [[nodiscard]] Result<Batch> next() override {
@@ -81,6 +83,7 @@ class ToldTraceSource final : public trace::Source {
     return read_ >= count_ ? none_ : told_->warnings();
   }
   [[nodiscard]] std::optional<std::uint64_t> noise() const override { return noise_; }
+  [[nodiscard]] std::optional<Ended> ended() const override { return ended_; }
   [[nodiscard]] std::uint64_t left_out_blocks() const override { return left_out_blocks_; }
 
  private:
@@ -89,6 +92,7 @@ class ToldTraceSource final : public trace::Source {
   Names names_;
   EventNumber count_;
   std::optional<std::uint64_t> noise_;
+  std::optional<Ended> ended_;
   std::uint64_t left_out_blocks_;
   EventNumber read_ = 0;  // of the told events
   std::size_t at_ = 0;    // in late_
@@ -113,7 +117,7 @@ Status ToldTraceWriter::write(const Names& names) {
   return written;
 }
 
-// count, whether there is noise, its seed, blocks that were left out, late, then for each space:
+// count, whether there is noise, its seed, how the process ended in four numbers, blocks that were left out, late, then for each space:
 // names, and each with its length.
 Status ToldTraceWriter::write_late(const Names& names) {
   // Not stable_sort, which takes as much memory again.
@@ -127,7 +131,11 @@ Status ToldTraceWriter::write_late(const Names& names) {
     return bytes == 0 || std::fwrite(data, 1, bytes, file.get()) == bytes;
   };
   const auto put_number = [&put](std::uint64_t number) { return put(&number, sizeof number); };
+  const Ended end = ended_.value_or(Ended());
+  const std::uint32_t thread = end.thread.value_or(wire::kNoThread);
   bool good = put_number(count_) && put_number(noise_ ? 1 : 0) && put_number(noise_.value_or(0)) &&
+              put_number(ended_ ? 1 : 0) && put_number(end.signal ? 1 : 0) &&
+              put_number(end.number) && put_number(thread) &&
               put_number(left_out_blocks_) && put_number(late_.size());
   for (const Late& late : late_) {
     good = good && put_number(late.position) && put(&late.event, sizeof late.event);
@@ -175,10 +183,17 @@ Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,
   std::uint64_t size = 0;
   std::uint64_t noisy = 0;
   std::uint64_t seed = 0;
+  std::array<std::uint64_t, 4> end{};
   std::uint64_t left_out_blocks = 0;
   if (!get(&count, sizeof count) || !get(&noisy, sizeof noisy) || !get(&seed, sizeof seed) ||
+      !get(end.data(), sizeof end) ||
       !get(&left_out_blocks, sizeof left_out_blocks) || !get(&size, sizeof size)) {
     return cut;
+  }
+  std::optional<Ended> ended;
+  if (end[0] != 0) {
+    ended = Ended{end[1] != 0, static_cast<std::uint32_t>(end[2]), std::nullopt};
+    if (end[3] != wire::kNoThread) ended->thread = static_cast<std::uint32_t>(end[3]);
   }
   std::vector<ToldTraceSource::Late> late;
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -204,7 +219,7 @@ Result<std::unique_ptr<trace::Source>> read_told_trace(const std::string& path,
   if (!told) return told;
   return std::unique_ptr<trace::Source>(std::make_unique<ToldTraceSource>(
       std::move(*told), std::move(late), std::move(names), count,
-      noisy != 0 ? std::optional(seed) : std::nullopt, left_out_blocks));
+      noisy != 0 ? std::optional(seed) : std::nullopt, ended, left_out_blocks));
 }
 
 }  // namespace syndrome::live

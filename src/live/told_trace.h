@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "event/ended.h"
 #include "event/event.h"
 #include "event/names.h"
 #include "event/result.h"
@@ -40,6 +41,8 @@ class ToldTraceWriter {
   [[nodiscard]] EventNumber count() const { return count_; }
   /// The run has noise of this seed (trace::Source::noise).
   void noise(std::uint64_t seed) { noise_ = seed; }
+  /// trace::Source::ended
+  void ended(const Ended& how) { ended_ = how; }
   /// trace::Source::left_out_blocks
   void left_out(std::uint64_t blocks) { left_out_blocks_ = blocks; }
 
@@ -74,6 +77,7 @@ class ToldTraceWriter {
   std::uint32_t told_ = 0;  // late ones
   EventNumber count_ = 0;
   std::optional<std::uint64_t> noise_;
+  std::optional<Ended> ended_;
   std::uint64_t left_out_blocks_ = 0;
 };
 

@@ -110,6 +110,7 @@ class Watch final : public record::Taker, public trace::CaptureEvents<Watch>, pu
     }
     if (own_meta_->unreadable) return *own_meta_->unreadable;
     if (own_meta_->noise) trace_.noise(*own_meta_->noise);
+    if (const std::optional<Ended> how = own_meta_->ended()) trace_.ended(*how);
     return {};
   }
 

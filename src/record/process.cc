@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -136,6 +137,28 @@ Status Process::copy_meta() {
       return written;
     }
   }
+}
+
+/// How the program ended, as far as `syndrome record` has seen it. Of several programs that the
+/// process has been, one after another (exec), it was the last that ended so.
+Status Process::write_end() {
+  const std::uint32_t known = session_->status.load(std::memory_order_acquire);
+  if (!is_program() || known == 0) return {};
+  const std::uint32_t all = std::min(session_->processes.load(), rt::kMaxProcesses);
+  for (std::uint32_t later = slot_ + 1; later < all; ++later) {
+    if (session_->slots[later].pid.load(std::memory_order_relaxed) == pid_) return {};
+  }
+  const int status = static_cast<int>(known - 1);
+  const bool signal = WIFSIGNALED(status);
+  const std::array<std::uint32_t, 6> record = {
+      static_cast<std::uint32_t>(wire::Meta::kEnded),
+      4 * sizeof(std::uint32_t),
+      static_cast<std::uint32_t>(signal ? wire::EndHow::kSignal : wire::EndHow::kExit),
+      static_cast<std::uint32_t>(signal ? WTERMSIG(status) : WEXITSTATUS(status)),
+      wire::kNoThread,
+      static_cast<std::uint32_t>(wire::EndSaidBy::kWaiter)};
+  const auto bytes = std::as_bytes(std::span(record));
+  return taker_ != nullptr ? taker_->meta(bytes) : writer_->meta(bytes);
 }
 
 /// Tells the process, which waits for it, what its functions are to the taker.
@@ -305,6 +328,7 @@ Status Process::finish(Team& team) {
   if (taker_ != nullptr) {
     if (Result<bool> rest = hand_over(true, true); !rest) return rest.error();
     if (Status copied = copy_meta(); !copied) return copied;
+    if (Status written = write_end(); !written) return written;
     std::uint64_t left_out = 0;
     for (const Ring& ring : rings_) {
       left_out += ring.header->thrown_blocks.load(std::memory_order_relaxed);
@@ -321,6 +345,7 @@ Status Process::finish(Team& team) {
     if (Status taken = take(ring, from, to, packers_.front()); !taken) return taken;
   }
   if (Status copied = copy_meta(); !copied) return copied;
+  if (Status written = write_end(); !written) return written;
   return writer_->close();
 }
 

@@ -46,6 +46,10 @@ class Process {
   /// Whether the process still runs. A process that has become another program by exec() counts as
   /// running until that one ends.
   [[nodiscard]] bool alive() const;
+  /// The program that was to be run itself, not one of its children.
+  [[nodiscard]] bool is_program() const {
+    return session_->program.load(std::memory_order_acquire) == pid_ && !hidden_;
+  }
   /// In a container, and out of sight: alive() says that it runs, and nobody knows.
   [[nodiscard]] bool hidden() const { return hidden_; }
 
@@ -76,6 +80,7 @@ class Process {
   [[nodiscard]] Status map_rings();
   [[nodiscard]] Status answer();
   [[nodiscard]] Status copy_meta();
+  [[nodiscard]] Status write_end();
   [[nodiscard]] bool worthwhile(const Ring& ring, bool all) const;
   // These two run in several threads, each with a ring and a packer of its own.
   [[nodiscard]] Status take(Ring& ring, std::uint64_t from, std::uint64_t to,

@@ -45,8 +45,10 @@ std::optional<Pipe> make_pipe() {
 constexpr std::array kForwarded = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
                                    SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
 volatile std::sig_atomic_t program = 0;
+volatile std::sig_atomic_t asked_to_end = 0;
 
 void forward(int signal, siginfo_t* info, void*) {
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) asked_to_end = 1;
   if (info->si_code <= 0 && program > 0) ::kill(program, signal);
 }
 
@@ -216,6 +218,10 @@ Ended wait_for(pid_t pid, Recording* recording) {
     int status = 0;
     const pid_t ended = ::waitpid(-1, &status, 0);
     if (ended < 0 && errno != EINTR) return {};
+    if (ended == pid && recording != nullptr) {
+      recording->session.header().status.store(static_cast<std::uint32_t>(status) + 1,
+                                               std::memory_order_release);
+    }
     if (ended == pid && WIFSIGNALED(status)) {
       return {.exit_code = 128 + WTERMSIG(status), .killed = true};
     }
@@ -265,6 +271,11 @@ Ended record(const Options& options) {
            on_file_size);
   }
   program = pid;
+  asked_to_end = 0;
+  if (recording) {
+    recording->session.header().program.store(static_cast<std::uint32_t>(pid),
+                                              std::memory_order_release);
+  }
   const ForwardSignals forwarding;
   held.reset();
   ::close(failed->write);
@@ -272,8 +283,9 @@ Ended record(const Options& options) {
   const bool started = ::read(failed->read, &error, sizeof(error)) <= 0;
   ::close(failed->read);
   if (!started) complain(fmt::format("cannot run {}: {}", options.command[0], system_text(error)));
-  const Ended result = wait_for(pid, recording ? &*recording : nullptr);
+  Ended result = wait_for(pid, recording ? &*recording : nullptr);
   program = 0;
+  result.asked_to_end = asked_to_end != 0;
   if (!recording) return result;
   ::close(recording->ended.write);
   ring(recording->session.header());

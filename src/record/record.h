@@ -33,6 +33,7 @@ struct Ended {
   /// as shells have it; 2, without running it, when another recording writes to the output.
   int exit_code = 0;
   bool killed = false;  // by a signal
+  bool asked_to_end = false;  // somebody has sent us, or us as well, SIGINT, SIGTERM or SIGHUP
 };
 
 /// Messages go to standard error. Signals are as they were before when it returns.

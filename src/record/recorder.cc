@@ -133,7 +133,10 @@ bool Recorder::work(bool all, bool ended) {
   for (auto& process : processes_) {
     // Asked before: what it writes between this question and its death is found by finish().
     // One that nobody can see is taken to end with the program.
-    const bool alive = process->alive() && !(process->hidden() && ended);
+    // How the program itself ended is known when whoever waits for it has told us.
+    const bool alive = process->is_program() && !ended
+                           ? true
+                           : process->alive() && !(process->hidden() && ended);
     if (stopped_) {
       if (!alive) process.reset();
       continue;

@@ -6,6 +6,7 @@
 #include "check/registry.h"
 #include "report/advice.h"
 #include "report/details.h"
+#include "report/failure.h"
 #include "report/story.h"
 #include "report/words.h"
 
@@ -93,6 +94,7 @@ Json json_of(const Finding& finding) {
                  {"event", finding.event},
                  {"fingerprint", finding.fingerprint},
                  {"count", finding.count}};
+  if (finding.run != 0) object["run"] = finding.run;
   if (finding.block != 0) object["block"] = finding.block;
   if (!finding.cycle.empty()) {
     Json& cycle = object["cycle"] = Json::array();
@@ -236,12 +238,44 @@ Json json_of(const Trace& trace) {
   return object;
 }
 
+Json json_of(const Program& program) {
+  Json object = Json::object();
+  if (program.signal) {
+    object["signal"] = signal_name(program.number);
+  } else {
+    object["exit"] = program.number;
+  }
+  if (program.run != 0) object["run"] = program.run;
+  if (!program.thread.empty()) object["thread"] = program.thread;
+  if (!program.function.empty()) object["function"] = program.function;
+  if (program.place.known()) put(object["site"], program.place);
+  return object;
+}
+
+Json json_of(const Cause& cause) {
+  Json object = {{"kind", name_of(cause.kind)}, {"variable", cause.variable},
+                 {"read", cause.read},          {"write", cause.write},
+                 {"thread", cause.thread},      {"writer", cause.writer}};
+  if (!cause.function.empty()) object["function"] = cause.function;
+  object["unfinished"] = cause.unfinished;
+  Json& sites = object["sites"] = Json::array();
+  for (const Site& site : cause.sites) sites.push_back(json_of(site));
+  return object;
+}
+
 Json json_of(const Report& report, const JsonOptions& options) {
   Json object = {{"version", 1},
                  {"tool", {{"name", "syndrome"}, {"version", report.tool_version}}},
                  {"trace", json_of(report.trace)}};
+  if (report.runs != 0) object["runs"] = report.runs;
+  if (!report.seeds.empty()) object["seeds"] = report.seeds;
+  if (report.program) object["program"] = json_of(*report.program);
   Json& checks = object["checks"] = Json::array();
   for (const CheckReport& entry : report.checks) checks.push_back(json_of(entry, options));
+  if (report.program && report.program->failed()) {
+    Json& explanations = object["explanations"] = Json::array();
+    for (const Cause& cause : report.causes) explanations.push_back(json_of(cause));
+  }
   if (!report.sources.empty()) {
     Json& sources = object["sources"] = Json::array();
     for (const Source& source : report.sources) sources.push_back(json_of(source));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "check/patterns.h"
+#include "report/failure.h"
 #include "report/json.h"
 
 namespace syndrome::report {
@@ -116,6 +117,16 @@ class Reader {
     return result;
   }
 
+  std::vector<std::uint64_t> numbers(const Json& object, const char* key,
+                                     const std::string& path) {
+    std::vector<std::uint64_t> result;
+    list(object, key, path, false, [&](const Json& value, const std::string& here) {
+      if (!value.is_number_unsigned()) return fail(here, "a whole number", kind_of(value));
+      result.push_back(value.get<std::uint64_t>());
+    });
+    return result;
+  }
+
   /// One of the values of an enumeration, by its name.
   template <class Value, std::size_t size>
   Value word(const Json& object, const char* key, const std::string& path,
@@ -140,6 +151,8 @@ constexpr std::array<check::Verdict, 3> kVerdicts = {
     check::Verdict::kClean, check::Verdict::kViolated, check::Verdict::kUndecided};
 constexpr std::array<check::Certainty, 3> kCertainties = {
     check::Certainty::kObserved, check::Certainty::kPredicted, check::Certainty::kConfirmed};
+constexpr std::array<check::ExplanationKind, 2> kExplanations = {
+    check::ExplanationKind::kDirtyRead, check::ExplanationKind::kStaleRead};
 constexpr std::array<EventKind, kEventKindCount> kKinds = [] {
   std::array<EventKind, kEventKindCount> kinds{};
   for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = static_cast<EventKind>(i);
@@ -204,6 +217,22 @@ Source read_source(Reader& reader, const Json& object, const std::string& path) 
   return source;
 }
 
+Site read_site(Reader& reader, const Json& object, const std::string& path) {
+  Site site;
+  site.event = reader.number(object, "event", path);
+  site.thread = reader.text(object, "thread", path);
+  site.op = reader.word(object, "op", path, kKinds);
+  site.target = reader.text(object, "target", path, false);
+  site.place = read_place(reader, object, path);
+  site.block = reader.number(object, "block", path, false);
+  site.locks = reader.texts(object, "locks", path);
+  reader.list(object, "held", path, false, [&](const Json& held, const std::string& there) {
+    site.held.push_back(read_held(reader, held, there));
+  });
+  site.stack = read_stack(reader, object, path);
+  return site;
+}
+
 Finding read_finding(Reader& reader, const Json& object, const std::string& path) {
   Finding finding;
   finding.check = reader.text(object, "check", path);
@@ -213,6 +242,7 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
   finding.event = reader.number(object, "event", path);
   finding.fingerprint = reader.text(object, "fingerprint", path);
   finding.count = std::max<std::uint64_t>(1, reader.number(object, "count", path, false));
+  finding.run = reader.number(object, "run", path, false);
   finding.block = reader.number(object, "block", path, false);
   finding.pattern = static_cast<std::uint8_t>(
       reader.number(object, "pattern", path, false, check::atomic_sets::kPatternCount));
@@ -224,18 +254,8 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
   finding.write = reader.number(object, "write", path, false);
   finding.challenger = reader.number(object, "challenger", path, false);
   finding.variable = reader.text(object, "variable", path, false);
-  reader.list(object, "schedule", path, false, [&](const Json& value, const std::string& here) {
-    if (!value.is_number_unsigned()) {
-      return reader.fail(here, "the number of an event", kind_of(value));
-    }
-    finding.schedule.push_back(value.get<EventNumber>());
-  });
-  reader.list(object, "units", path, false, [&](const Json& value, const std::string& here) {
-    if (!value.is_number_unsigned()) {
-      return reader.fail(here, "the number of an event", kind_of(value));
-    }
-    finding.units.push_back(value.get<EventNumber>());
-  });
+  finding.schedule = reader.numbers(object, "schedule", path);
+  finding.units = reader.numbers(object, "units", path);
 
   reader.list(object, "blocks", path, false, [&](const Json& value, const std::string& here) {
     Block block;
@@ -254,18 +274,7 @@ Finding read_finding(Reader& reader, const Json& object, const std::string& path
     finding.blocks.push_back(std::move(block));
   });
   reader.list(object, "sites", path, false, [&](const Json& value, const std::string& here) {
-    Site site;
-    site.event = reader.number(value, "event", here);
-    site.thread = reader.text(value, "thread", here);
-    site.op = reader.word(value, "op", here, kKinds);
-    site.target = reader.text(value, "target", here, false);
-    site.place = read_place(reader, value, here);
-    site.block = reader.number(value, "block", here, false);
-    site.locks = reader.texts(value, "locks", here);
-    reader.list(value, "held", here, false, [&](const Json& held, const std::string& there) {
-      site.held.push_back(read_held(reader, held, there));
-    });
-    site.stack = read_stack(reader, value, here);
+    Site site = read_site(reader, value, here);
     if (site.event <= (finding.sites.empty() ? 0 : finding.sites.back().event)) {
       reader.fail(here + ".event", "a greater number than the one before",
                   fmt::format("{}", site.event));
@@ -348,6 +357,43 @@ CheckReport read_check(Reader& reader, const Json& object, const std::string& pa
   return entry;
 }
 
+Program read_program(Reader& reader, const Json& object, const std::string& path) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  Program program;
+  program.signal = reader.member(object, "signal", path, false) != nullptr;
+  if (program.signal) {
+    const std::string name = reader.text(object, "signal", path);
+    const std::optional<std::uint32_t> number = signal_number(name);
+    if (!number) reader.fail(path + ".signal", "the name of a signal", fmt::format("\"{}\"", name));
+    program.number = number.value_or(0);
+  } else {
+    program.number = static_cast<std::uint32_t>(reader.number(object, "exit", path, true, kMost));
+  }
+  program.run = reader.number(object, "run", path, false);
+  program.thread = reader.text(object, "thread", path, false);
+  program.function = reader.text(object, "function", path, false);
+  if (const Json* site = reader.member(object, "site", path, false)) {
+    program.place = read_place(reader, *site, path + ".site");
+  }
+  return program;
+}
+
+Cause read_cause(Reader& reader, const Json& object, const std::string& path) {
+  Cause cause;
+  cause.kind = reader.word(object, "kind", path, kExplanations);
+  cause.variable = reader.text(object, "variable", path);
+  cause.read = reader.number(object, "read", path);
+  cause.write = reader.number(object, "write", path);
+  cause.thread = reader.text(object, "thread", path);
+  cause.writer = reader.text(object, "writer", path);
+  cause.function = reader.text(object, "function", path, false);
+  cause.unfinished = reader.flag(object, "unfinished", path, true);
+  reader.list(object, "sites", path, false, [&](const Json& value, const std::string& here) {
+    cause.sites.push_back(read_site(reader, value, here));
+  });
+  return cause;
+}
+
 Report read_report(Reader& reader, const Json& object, const std::string& path) {
   Report report;
   const std::uint64_t version = reader.number(object, "version", path);
@@ -375,6 +421,14 @@ Report read_report(Reader& reader, const Json& object, const std::string& path) 
     report.trace.warnings = reader.texts(*trace, "warnings", here);
     report.trace.candidates = reader.texts(*trace, "candidates", here);
   }
+  report.runs = reader.number(object, "runs", path, false);
+  report.seeds = reader.numbers(object, "seeds", path);
+  if (const Json* program = reader.member(object, "program", path, false)) {
+    report.program = read_program(reader, *program, path + ".program");
+  }
+  reader.list(object, "explanations", path, false, [&](const Json& value, const std::string& here) {
+    report.causes.push_back(read_cause(reader, value, here));
+  });
   reader.list(object, "checks", path, true, [&](const Json& value, const std::string& here) {
     report.checks.push_back(read_check(reader, value, here));
   });

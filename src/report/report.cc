@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/details.h"
+#include "report/failure.h"
 #include "report/fingerprint.h"
 #include "report/places.h"
 #include "report/source_lines.h"
@@ -271,6 +272,8 @@ Report make_report(const std::string& file, const check::PassResult& pass, Work*
       entry.findings.push_back(maker.make(finding));
     }
   }
+  if (pass.trace.ended) report.program = program_of(*pass.trace.ended, pass.failure);
+  if (pass.failure) report.causes = causes_of(*pass.failure);
   report.sources = maker.sources();
   if (work != nullptr) *work = maker.work();
   return report;

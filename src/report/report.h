@@ -104,6 +104,7 @@ struct Finding {
   std::vector<Block> blocks;    // ascending by begin, each once
   std::vector<Thread> threads;  // of the sites, in the order of their first site; may lack some
   std::uint64_t count = 1;      // findings at the same sites, this one included
+  std::uint64_t run = 0;        // the first run that had it; 0: there was one
 
   [[nodiscard]] const Site* site_at(EventNumber event_number) const;
   [[nodiscard]] const Block* block_at(EventNumber begin) const;
@@ -156,9 +157,42 @@ struct Trace {
   std::vector<std::string> candidates;  // without any block: functions that a spec could name
 };
 
+/// How the program ended.
+struct Program {
+  bool signal = false;       // false: by exit
+  std::uint32_t number = 0;  // of the signal, or the exit code
+  std::string thread;        // that ended it; empty: not known
+  std::string function;      // the innermost function that it was in; may be empty
+  Place place;               // of the last thing that it did
+  std::uint64_t run = 0;     // in which run; 0: there was one
+
+  [[nodiscard]] bool failed() const { return signal || number != 0; }
+};
+
+/// A value that the failed thread had read, and that could explain the failure
+/// (check/failure/failure.h).
+struct Cause {
+  check::ExplanationKind kind = check::ExplanationKind::kDirtyRead;
+  std::string variable;
+  EventNumber read = 0;
+  EventNumber write = 0;
+  std::string thread;      // that read it
+  std::string writer;      // the other one
+  std::string function;    // of the writer; may be empty
+  bool unfinished = true;  // that function was not finished at the end
+  std::vector<Site> sites;  // the two, ascending by event
+  [[nodiscard]] const Site* site_at(EventNumber event) const;
+};
+
 struct Report {
   std::string tool_version;
   Trace trace;
+  std::optional<Program> program;  // none: the trace does not say
+  std::vector<Cause> causes;       // what could explain that it failed, best first
+  /// Of several runs that are one report (report/merge.h): how many, and the seeds of those with
+  /// noise. 0: one run.
+  std::uint64_t runs = 0;
+  std::vector<std::uint64_t> seeds;
   std::vector<CheckReport> checks;
   std::vector<Source> sources;  // ascending by file, each once
   // For --stats; 0 when not measured.

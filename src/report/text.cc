@@ -11,6 +11,7 @@
 #include "report/cells.h"
 #include "report/details.h"
 #include "report/diagram.h"
+#include "report/failure.h"
 #include "report/paint.h"
 #include "report/pattern_words.h"
 #include "report/story.h"
@@ -36,9 +37,21 @@ class Writer {
       : report_(report), options_(options), paint_(options.colour) {}
 
   std::string write() {
+    const bool failed = report_.program && report_.program->failed();
+    if (failed) {
+      paragraph(ended_words(report_), 0, Style::kBad);
+      line("");
+    }
+    write_runs();
     for (std::size_t i = 0; i < report_.checks.size(); ++i) {
       if (i != 0) line("");
       write_check(report_.checks[i]);
+    }
+    if (failed) write_causes();
+    if (options_.suggest_runs && !failed && is_clean()) {
+      line("");
+      paragraph("This is one schedule of many: --noise or --runs N may show more.", 0,
+                Style::kFaint);
     }
     if (options_.stats) write_stats();
     return std::move(out_);
@@ -55,6 +68,34 @@ class Writer {
   void paragraph(std::string_view text, std::size_t indent, Style style = Style::kPlain) {
     for (const std::string& each : wrap(text, kColumns - indent)) {
       line(std::string(indent, ' ') + paint_(style, each));
+    }
+  }
+
+  [[nodiscard]] bool is_clean() const {
+    return std::ranges::all_of(report_.checks, [](const CheckReport& entry) {
+      return entry.verdict == check::Verdict::kClean;
+    });
+  }
+
+  void write_runs() {
+    if (report_.runs == 0) return;
+    std::string text = fmt::format("{} in one report", many(report_.runs, "run"));
+    if (!report_.seeds.empty()) {
+      text += fmt::format(", with noise of seed {}", report_.seeds.front());
+      if (report_.seeds.size() > 1) text += fmt::format(" to {}", report_.seeds.back());
+      text += fmt::format("; --noise={} makes the first of them again", report_.seeds.front());
+    }
+    paragraph(text + ".", 0, Style::kFaint);
+    line("");
+  }
+
+  /// What could explain that the program failed.
+  void write_causes() {
+    line("");
+    line(paint_(Style::kStrong, "What could explain it:"));
+    if (report_.causes.empty()) paragraph(no_cause_words(report_), kIndent);
+    for (std::size_t i = 0; i < report_.causes.size(); ++i) {
+      item(fmt::format("{}.", i + 1), Style::kStrong, cause_words(report_.causes[i]), 3);
     }
   }
 

@@ -13,6 +13,7 @@ struct TextOptions {
   bool colour = false;
   bool stats = false;
   std::size_t frames = 6;  // of a stack that are shown; 0: all
+  bool suggest_runs = false;  // a clean report of one run says that others may show more
 };
 
 [[nodiscard]] std::string to_text(const Report& report, const TextOptions& options);

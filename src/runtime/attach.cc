@@ -244,6 +244,7 @@ bool attach() {
   }
   if (first) {
     if (process.follows || holds_calls()) settle_before_death();
+    note_before_death();
     modules_changed();
     check_allocator();
   }
@@ -289,6 +290,29 @@ void meta(wire::Meta type, const Piece* pieces, std::size_t count) {
   }
   if (whole && padding != 0) (void)sys::write(fd, &zero, padding);
   sys::close(fd);
+}
+
+void note_end(wire::EndHow how, int number, wire::EndSaidBy said_by) {
+  if (process.session == nullptr) return;
+  const bool known = tls.state == ThreadState::kOn;
+  const std::uint32_t record[] = {static_cast<std::uint32_t>(wire::Meta::kEnded),
+                                  4 * sizeof(std::uint32_t),
+                                  static_cast<std::uint32_t>(how),
+                                  static_cast<std::uint32_t>(number),
+                                  known ? tls.number : wire::kNoThread,
+                                  static_cast<std::uint32_t>(said_by)};
+  constexpr int kTries = 1000;
+  for (int i = 0; meta_lock.exchange(1, std::memory_order_acquire) != 0; ++i) {
+    if (i == kTries) return;
+    sys::yield();
+  }
+  const WithoutSizeSignal without_size_signal;
+  const int fd = sys::open(path_of("meta", true).text, O_WRONLY | O_APPEND | kOpenFlags);
+  if (fd >= 0) {
+    (void)sys::write(fd, record, sizeof(record));
+    sys::close(fd);
+  }
+  meta_lock.store(0, std::memory_order_release);
 }
 
 std::uint32_t intern(const char* text) {

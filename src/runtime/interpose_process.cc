@@ -4,9 +4,11 @@
 // Environments are copied into pages of their own: the caller may be between fork and exec, where
 // the heap's locks can be held by threads that are gone.
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +36,8 @@ SYNDROME_REAL(posix_spawnp);
 SYNDROME_REAL(system);
 SYNDROME_REAL(popen);
 SYNDROME_REAL(unsetenv);
+SYNDROME_REAL_AS(abort, void() noexcept);
+SYNDROME_REAL_AS(__assert_fail, void(const char*, const char*, unsigned int, const char*) noexcept);
 SYNDROME_REAL_AS(_exit, void(int));
 SYNDROME_REAL_AS(_Exit, void(int) noexcept);
 SYNDROME_REAL(clone);
@@ -243,6 +247,19 @@ int leaving(Leave leave) {
   return result;
 }
 
+/// The calling thread ends the process. An end without an error needs no words.
+void exiting(int code) {
+  if ((code & 0xff) != 0) note_end(wire::EndHow::kExit, code & 0xff, wire::EndSaidBy::kProcess);
+}
+void exiting_by_handler(int code, void* /*unused*/) {
+  exiting(code);
+}
+
+// exit() and the end of main come here, in the thread that ends the process.
+__attribute__((constructor(103))) void watch_exit() {
+  on_exit(exiting_by_handler, nullptr);
+}
+
 int execute(const char* path, char* const* arguments, char* const* environment) {
   return with_session(environment, [=](char* const* extended) {
     return leaving([=] { return real_execve(path, arguments, extended); });
@@ -287,7 +304,10 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
   unsigned long a[6];
   for (unsigned long& argument : a) argument = va_arg(list, unsigned long);
   va_end(list);
-  if (number == SYS_exit_group) settle_for_all();
+  if (number == SYS_exit_group) {
+    exiting(static_cast<int>(a[0]));
+    settle_for_all();
+  }
   if (!forks(number, a[0], a[1]) || !process_recorded()) {
     return real_syscall.pointer()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   }
@@ -295,12 +315,27 @@ SYNDROME_INTERPOSE long syscall(long number, ...) noexcept {
   return forked([&] { return real_syscall.pointer()(actual, a[0], a[1], a[2], a[3], a[4], a[5]); });
 }
 
+// The program may have a handler for SIGABRT, and where that was sent from, it is not told.
+SYNDROME_INTERPOSE void abort() noexcept {
+  note_end(wire::EndHow::kSignal, SIGABRT, wire::EndSaidBy::kHandler);
+  real_abort();
+  __builtin_unreachable();
+}
+SYNDROME_INTERPOSE void __assert_fail(const char* assertion, const char* file, unsigned int line,
+                                      const char* function) noexcept {
+  note_end(wire::EndHow::kSignal, SIGABRT, wire::EndSaidBy::kHandler);
+  real___assert_fail(assertion, file, line, function);
+  __builtin_unreachable();
+}
+
 SYNDROME_INTERPOSE void _exit(int code) {
+  exiting(code);
   settle_for_all();
   real__exit(code);
   __builtin_unreachable();
 }
 SYNDROME_INTERPOSE void _Exit(int code) noexcept {
+  exiting(code);
   settle_for_all();
   real__Exit(code);
   __builtin_unreachable();

@@ -6,6 +6,8 @@
 // arguments whether or not SA_SIGINFO is set: the kernel always passes them on x86-64.
 //
 // State, and who may touch it:
+//   settles, notes  written while the process attaches
+//   informed      as handlers
 //   handlers      written under `spin` with all signals blocked (but for sigset, which reads and
 //                 changes the mask itself); read by `handle`, atomically
 
@@ -40,6 +42,18 @@ using LongHandler = void (*)(int, siginfo_t*, void*);
 Spin spin;
 LongHandler handlers[NSIG];
 
+/// `die` was installed with SA_SIGINFO, by us: without it the kernel fills in nothing.
+bool informed[NSIG];
+
+/// The thread that the signal came to has brought it upon itself: by what it did, by raise() or by
+/// abort(). A program that wants the default back does so in a handler, to die of it.
+bool by_itself(int number, const siginfo_t& information) {
+  if (!__atomic_load_n(&informed[number], __ATOMIC_RELAXED)) return true;
+  if (information.si_code > 0) return true;
+  return information.si_code == SI_TKILL &&
+         information.si_pid == static_cast<pid_t>(sys::getpid());
+}
+
 void handle(int number, siginfo_t* information, void* context) {
   const LongHandler handler = __atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
   SignalFrame frame;
@@ -61,15 +75,28 @@ LongHandler long_form(Handler handler) {
 constexpr int kDeadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,    SIGFPE,  SIGUSR1,
                            SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGVTALRM, SIGPROF, SIGSYS};
 bool settles = false;
+// Of any recorded process: a thread dies of something that it has done itself. Whoever reads the
+// recording wants to know which thread.
+constexpr int kFaults[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGTRAP};
+bool notes = false;
 
-bool is_deadly(int number) {
-  for (const int each : kDeadly) {
+template <std::size_t size>
+bool is_among(const int (&numbers)[size], int number) {
+  for (const int each : numbers) {
     if (each == number) return true;
   }
   return false;
 }
 
-void die(int number, siginfo_t* /*information*/, void* /*context*/) {
+/// Whether `die` takes the place of the default.
+bool dies_here(int number) {
+  return (settles && is_among(kDeadly, number)) || (notes && is_among(kFaults, number));
+}
+
+void die(int number, siginfo_t* information, void* /*context*/) {
+  if (is_among(kFaults, number) && by_itself(number, *information)) {
+    note_end(wire::EndHow::kSignal, number, wire::EndSaidBy::kProcess);
+  }
   settle_for_all();
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
@@ -108,10 +135,11 @@ bool install_unlocked(int number, const Handler* wanted, Handler& before, Call c
   if (is_function(given)) {
     __atomic_store_n(&handlers[number], long_form(given), __ATOMIC_RELAXED);
     given = short_form(handle);
-  } else if (wanted != nullptr && given == SIG_DFL && settles && is_deadly(number)) {
+  } else if (wanted != nullptr && given == SIG_DFL && dies_here(number)) {
     given = short_form(die);
   }
   const bool done = call(given);
+  if (done && wanted != nullptr) __atomic_store_n(&informed[number], false, __ATOMIC_RELAXED);
   if (!done) __atomic_store_n(&handlers[number], old, __ATOMIC_RELAXED);
   if (before == short_form(handle)) before = short_form(old);
   if (before == short_form(die)) before = SIG_DFL;
@@ -148,6 +176,15 @@ Handler install_by(Function& real, int number, Handler handler, bool locked = tr
   return before;
 }
 
+/// `die` in place of the default; what the program or its parent has chosen stays.
+void replace_default(int number) {
+  struct sigaction found{};
+  if (real_sigaction(number, nullptr, &found) != 0 || found.sa_handler != SIG_DFL) return;
+  found.sa_handler = short_form(die);
+  found.sa_flags |= SA_SIGINFO;
+  if (real_sigaction(number, &found, nullptr) == 0) informed[number] = true;
+}
+
 }  // namespace
 
 Spin& signals_spin() {
@@ -157,12 +194,13 @@ Spin& signals_spin() {
 void settle_before_death() {
   if (settles) return;
   settles = true;
-  for (const int number : kDeadly) {
-    struct sigaction found{};
-    if (real_sigaction(number, nullptr, &found) != 0 || found.sa_handler != SIG_DFL) continue;
-    found.sa_handler = short_form(die);
-    real_sigaction(number, &found, nullptr);
-  }
+  for (const int number : kDeadly) replace_default(number);
+}
+
+void note_before_death() {
+  if (notes) return;
+  notes = true;
+  for (const int number : kFaults) replace_default(number);
 }
 
 SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
@@ -173,6 +211,7 @@ SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
   struct sigaction found{};
   int error = errno;
   const Handler handler = changed.sa_handler;
+  const bool ours = __atomic_load_n(&informed[number], __ATOMIC_RELAXED);
   const bool done =
       install(number, wanted != nullptr ? &handler : nullptr, found.sa_handler, [&](Handler given) {
         changed.sa_handler = given;
@@ -181,6 +220,7 @@ SYNDROME_INTERPOSE int sigaction(int number, const struct sigaction* wanted,
         return result == 0;
       });
   errno = error;
+  if (ours) found.sa_flags &= ~SA_SIGINFO;
   if (done && before != nullptr) *before = found;
   return done ? 0 : -1;
 }

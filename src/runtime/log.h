@@ -90,6 +90,13 @@ void go_on_settling();
 /// Signals that would kill the process let it do so first (interpose_signal.cc).
 void settle_before_death();
 
+/// The calling thread ends the process, with this exit code or by this signal (wire::Meta::kEnded).
+/// May be called in a signal handler. Writes nothing when the metadata is being written by the very
+/// code that the handler has interrupted.
+void note_end(wire::EndHow how, int number, wire::EndSaidBy said_by);
+/// Signals that a thread brings upon itself are noted before they kill (interpose_signal.cc).
+void note_before_death();
+
 /// Around a signal handler of the program: the code that was interrupted may be in the middle of a
 /// probe, and the handler's words go behind it.
 struct SignalFrame {

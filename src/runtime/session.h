@@ -60,6 +60,10 @@ struct SessionHeader {
   /// For runtime/noise.h; no noise without the flag.
   std::uint64_t noise_seed;
   std::uint32_t noise;
+  /// The program that `syndrome record` was asked to run, and, when it has ended, 1 + its status as
+  /// waitpid() gives it; 0: not yet known.
+  std::atomic<std::uint32_t> program;
+  std::atomic<std::uint32_t> status;
   /// The recorder cannot go on (the disk is full): everyone stops writing.
   alignas(64) std::atomic<std::uint32_t> stop;
   /// A futex: producers add 1 and wake the recorder when it sleeps.

@@ -68,6 +68,7 @@ CaptureMeta::Body CaptureMeta::parse(Body rest) {
       case wire::Meta::kNoise:
         if (size >= 8) noise = load(body.data(), 8);
         break;
+      case wire::Meta::kEnded: parse_ended(body); break;
       default:
         warnings.push_back(
             fmt::format("metadata of type {}, which this syndrome does not know, "
@@ -199,6 +200,32 @@ void CaptureMeta::parse_thread(Body body) {
   const std::uint64_t number = load(body.data(), 8);
   if (number > UINT32_MAX) return;
   threads.emplace_back(static_cast<std::uint32_t>(number), first_text(body.subspan(16)));
+}
+
+void CaptureMeta::parse_ended(Body body) {
+  if (body.size() < 16) return;
+  End end;
+  end.ended.signal = load(body.data(), 4) == static_cast<std::uint32_t>(wire::EndHow::kSignal);
+  end.ended.number = static_cast<std::uint32_t>(load(body.data() + 4, 4));
+  const auto thread = static_cast<std::uint32_t>(load(body.data() + 8, 4));
+  if (thread != wire::kNoThread) end.ended.thread = thread;
+  end.said_by = static_cast<wire::EndSaidBy>(load(body.data() + 12, 4));
+  ends_.push_back(end);
+}
+
+/// Who waited for the process knows how it ended; the process itself, which thread did it. One that
+/// nobody waited for is believed when it was about to end.
+std::optional<Ended> CaptureMeta::ended() const {
+  const auto waited = std::ranges::find(ends_, wire::EndSaidBy::kWaiter, &End::said_by);
+  for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
+    if (end->said_by == wire::EndSaidBy::kWaiter) continue;
+    if (waited == ends_.end() ? end->said_by == wire::EndSaidBy::kProcess
+                              : end->ended.signal == waited->ended.signal &&
+                                    end->ended.number == waited->ended.number) {
+      return end->ended;
+    }
+  }
+  return waited == ends_.end() ? std::nullopt : std::optional(waited->ended);
 }
 
 void CaptureMeta::parse_globals(Body body) {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "event/ended.h"
 #include "event/mix_hash.h"
 #include "event/result.h"
 #include "event/unit.h"
@@ -78,6 +79,8 @@ class CaptureMeta {
   std::vector<std::pair<std::uint32_t, std::string>> threads;  // number and last name, by number
   std::vector<std::string> warnings;
   std::optional<std::uint64_t> noise;  // the seed, when the process ran with noise
+  /// How the process ended; none when the recording does not say.
+  [[nodiscard]] std::optional<Ended> ended() const;
   /// Why the words cannot be understood: they are of another version's.
   std::optional<Error> unreadable;
 
@@ -126,6 +129,7 @@ class CaptureMeta {
   void parse_module(Body body);
   void parse_thread(Body body);
   void parse_globals(Body body);
+  void parse_ended(Body body);
   void finish_globals();
   [[nodiscard]] std::string_view text(std::uint32_t unit, std::uint32_t offset) const;
 
@@ -141,6 +145,11 @@ class CaptureMeta {
   tsl::robin_map<std::uint64_t, std::uint32_t, MixHash> units_by_address_;
   tsl::robin_map<std::uint64_t, std::string_view, MixHash> strings_;
   std::vector<RawGlobal> raw_globals_;
+  struct End {
+    Ended ended;
+    wire::EndSaidBy said_by = wire::EndSaidBy::kWaiter;
+  };
+  std::vector<End> ends_;  // as they were written
 };
 
 }  // namespace syndrome::trace

@@ -88,6 +88,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
   [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }
 
   [[nodiscard]] std::optional<std::uint64_t> noise() const override { return meta_->noise; }
+  [[nodiscard]] std::optional<Ended> ended() const override { return meta_->ended(); }
 
   // What ThreadWalk calls, for the stream that runs; accesses come to touch().
 
@@ -366,6 +367,7 @@ Result<CaptureSummary> read_capture_summary(const std::string& path) {
   summary.command = meta.command;
   summary.pid = meta.pid;
   summary.noise = meta.noise;
+  summary.ended = meta.ended();
   summary.realtime_ns = meta.realtime_ns;
   summary.threads = index->threads.size();
   summary.words = index->words;

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "event/ended.h"
 #include "event/result.h"
 #include "trace/input.h"
 #include "trace/source.h"
@@ -73,6 +74,7 @@ struct CaptureSummary {
   std::uint32_t pid = 0;
   std::uint64_t realtime_ns = 0;       // when it began, since 1970; 0: unknown
   std::optional<std::uint64_t> noise;  // its seed
+  std::optional<Ended> ended;
   std::uint64_t threads = 0;
   std::uint64_t words = 0;
   std::uint64_t chunks = 0;

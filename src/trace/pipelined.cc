@@ -48,6 +48,7 @@ class Pipelined : public Source {
   Pipelined(std::unique_ptr<Source> inner, std::stop_source stop)
       : inner_(std::move(inner)),
         noise_(inner_->noise()),
+        process_ended_(inner_->ended()),
         left_out_blocks_(inner_->left_out_blocks()),
         stop_(std::move(stop)) {}
 
@@ -92,6 +93,7 @@ class Pipelined : public Source {
   Progress progress() const override { return progress_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
   std::optional<std::uint64_t> noise() const override { return noise_; }
+  std::optional<Ended> ended() const override { return process_ended_; }
   std::uint64_t left_out_blocks() const override { return left_out_blocks_; }
 
  private:
@@ -189,6 +191,7 @@ class Pipelined : public Source {
 
   std::unique_ptr<Source> inner_;
   std::optional<std::uint64_t> noise_;
+  std::optional<Ended> process_ended_;
   std::uint64_t left_out_blocks_;
   std::array<std::size_t, kSpaceCount> known_ = sizes_of(Names());  // names handed over so far
   // Likewise, of the layout.

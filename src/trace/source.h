@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "event/ended.h"
 #include "event/event.h"
 #include "event/names.h"
 #include "event/result.h"
@@ -48,6 +49,9 @@ class Source {
   /// The seed of the noise that was made while the trace was recorded (runtime/noise.h); none: no
   /// noise. Known from the beginning.
   [[nodiscard]] virtual std::optional<std::uint64_t> noise() const { return std::nullopt; }
+
+  /// How the recorded process ended; none when the trace does not say. Known from the beginning.
+  [[nodiscard]] virtual std::optional<Ended> ended() const { return std::nullopt; }
 
   /// Blocks that ran and are not in the trace, because they are in no cycle (runtime/draft.h).
   /// Known from the beginning.

@@ -63,6 +63,7 @@ void thread_named(const char* name) {
   keep(FakeRecord::kName, static_cast<unsigned char>(name[0]));
 }
 void settle_for_all() {}
+void note_end(wire::EndHow, int, wire::EndSaidBy) {}
 void settle_before_exec() {}
 void before_waiting() {}
 void before_wait() {}
