@@ -201,7 +201,11 @@ class Connector {
     for (const std::uint32_t to : slicer_.reached()) {
       const Arrival& arrival = slicer_.arrival(to);
       std::uint32_t how = 0;
-      if (arrival.data != 0) {
+      if (arrival.data == kImplied) {
+        // Which of several values it is, and not what it is made of.
+        how |= unit::kFlowControl;
+        if (returns) how |= unit::kFlowResult;
+      } else if (arrival.data != 0) {
         how |= unit::kFlowData;
         if ((arrival.data & (kValue | kImplied)) == 0) how |= unit::kFlowPointer;
         if (returns) how |= unit::kFlowResult;

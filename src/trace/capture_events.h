@@ -45,7 +45,6 @@ class CaptureEvents {
         plain(EventKind::kWrite, index, address, site.bytes);
         break;
       case unit::SiteKind::kAtomic:
-      case unit::SiteKind::kObject:
       case unit::SiteKind::kCall: break;
     }
   }
