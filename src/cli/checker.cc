@@ -286,7 +286,7 @@ Result<check::PassResult> Checker::pass_over(const std::string& file, bool shows
   options.interrupted = interrupted;
   options.on_progress = show;
   if (!call_.traces.empty() && file == call_.traces.front()) options.ended = call_.ended;
-  if (call_.only_shared && !call_.held && is_small(file)) {
+  if (call_.only_shared && is_small(file)) {
     options.open_whole = [&] { return trace::read_capture(file, {call_.jobs}); };
   }
   const trace::CaptureSelection selection = what_matters();
