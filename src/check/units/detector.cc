@@ -149,15 +149,16 @@ void Detector::keep(Location& location, const Access& access) {
 }
 
 void Detector::keep_recent(Thread& thread, VarId variable, const Access& access) {
+  Recent* place = &thread.recent.front();
   for (Recent& recent : thread.recent) {
     if (recent.variable == variable && recent.access.context == access.context &&
         recent.access.step == access.step && recent.access.write == access.write) {
-      recent.access = access;
-      return;
+      place = &recent;
+      break;
     }
+    if (recent.access.number < place->access.number) place = &recent;
   }
-  thread.recent[thread.next] = {variable, access};
-  thread.next = (thread.next + 1) % kRecent;
+  *place = {variable, access};
 }
 
 std::uint32_t Detector::locks_of(ThreadId thread) {

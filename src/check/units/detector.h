@@ -97,7 +97,6 @@ class Detector {
   };
   struct Thread {
     std::array<Recent, kRecent> recent{};
-    std::size_t next = 0;
     std::uint32_t locks = 0;
   };
   /// What is fixed while one access is looked at.
