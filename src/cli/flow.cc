@@ -125,7 +125,14 @@ class FlowText {
       add("control", fmt::format("{} decides whether line {} happens", what, to.line));
     }
     if ((flow.how & unit::kFlowCompared) != 0) {
-      add("compared", fmt::format("line {} swaps only if it finds {}", to.line, what));
+      add("compared", fmt::format("line {} looks again itself", to.line));
+    }
+    if ((flow.how & unit::kFlowReset) != 0) {
+      add("reset",
+          fmt::format("line {} writes a constant where line {} reads", to.line, from.line));
+    }
+    if ((flow.how & unit::kFlowReread) != 0) {
+      add("reread", fmt::format("line {} reads again what line {} updates", to.line, from.line));
     }
     if ((flow.how & unit::kFlowJoined) != 0) {
       add("joined", fmt::format("what lines {} and {} read is put together", from.line, to.line));

@@ -49,6 +49,9 @@ struct Layout {
   std::vector<Connection> flows;  // a pair may come again, with more
   /// Sites of reads and calls whose value reaches the result of their function.
   std::vector<SiteId> results;
+  /// Sites of steps that a parameter of their function, no pointer, is part of the address of, or
+  /// decides about.
+  std::vector<SiteId> steered;
 
   /// Whether the variable is in the object, or in memory that the object owns.
   [[nodiscard]] bool belongs(VarId variable, const Extent& object) const {

@@ -104,6 +104,9 @@ enum SiteFlag : std::uint8_t {
   /// What is read there (of a call: what it returns) reaches the function's result, or memory that
   /// its caller gave it for results.
   kReachesResult = 64,
+  /// A parameter of the function that is no pointer is part of where this goes, of what is called,
+  /// or decides whether it happens.
+  kSteered = 128,
 };
 
 /// How two steps of one function are connected, by its text alone (docs/units.md). A step is an
@@ -130,10 +133,19 @@ enum FlowHow : std::uint32_t {
   /// `from` is a call that returns something, and it is used by `to` as in kFlowData or
   /// kFlowControl; of a `from` that writes.
   kFlowResult = 32,
-  /// `to` is a compare-and-swap that compares with what `from` read.
+  /// `to` looks again itself: it is a compare-and-swap that compares with what `from` read, or it
+  /// inserts a key unless it is there. It is not connected by data or control then.
   kFlowCompared = 64,
   /// All that flows as kFlowData is a pointer.
   kFlowPointer = 128,
+  /// With kFlowControl: `to` writes a constant, or what `from` was compared with for equality.
+  kFlowConstant = 256,
+  /// `from` reads a place, what it reads is used, and `to` writes a constant there.
+  kFlowReset = 512,
+  /// `from` reads and writes a place at once, without a use for what it read; `to` reads it again.
+  kFlowReread = 1024,
+  /// With kFlowControl: whether `to` happens, and not only which value it has.
+  kFlowDecides = 2048,
 };
 
 }  // namespace syndrome::unit

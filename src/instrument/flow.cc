@@ -11,6 +11,7 @@
 #include "instrument/flow_graph.h"
 #include "instrument/flow_objects.h"
 #include "instrument/flow_slice.h"
+#include "instrument/flow_steps.h"
 #include "instrument/sites.h"
 
 namespace syndrome::instrument {
@@ -87,6 +88,7 @@ class StepFinder {
       known.writes |= step.writes;
       known.call |= step.call;
     }
+    if (looks_again(*step.instruction)) flow_.steps[number].looks_again = true;
     numbers_[step.instruction] = number;
     return number;
   }
@@ -129,6 +131,8 @@ class Connector {
     for (const llvm::Argument& argument : body.args()) {
       if (!argument.getType()->isPointerTy()) sources_.push_back(&argument);
     }
+    for (const auto& step : instructions_) facts_.push_back(facts_of(step));
+    used_.resize(static_cast<unsigned>(instructions_.size()));
   }
 
   void connect() {
@@ -140,9 +144,11 @@ class Connector {
       slicer_.add_source(*sources_[i]);
       const bool whole = slicer_.run();
       connect_written();
+      if (llvm::isa<llvm::Argument>(sources_[i])) find_steered();
       if (!whole) break;
     }
     for (const auto& [at, steps] : joined_) pairs(steps, unit::kFlowJoined);
+    connect_places();
     for (const auto& [pair, how] : found_) flow_.flows.push_back({pair.first, pair.second, how});
   }
 
@@ -160,6 +166,13 @@ class Connector {
     return false;
   }
   void add(std::uint32_t from, std::uint32_t to, std::uint32_t how) {
+    constexpr std::uint32_t kNeedless = unit::kFlowData | unit::kFlowControl;
+    if (flow_.steps[to].looks_again && (how & kNeedless) != 0) how = unit::kFlowCompared;
+    if ((how & unit::kFlowControl) != 0 &&
+        (facts_[to].sets_constant ||
+         is_compared_with_written(instructions_[from], instructions_[to]))) {
+      how |= unit::kFlowConstant;
+    }
     if (from != to && how != 0 && found_.size() < kMostFlows) found_[{from, to}] |= how;
   }
   /// Each two of them, the one that comes first first.
@@ -187,6 +200,35 @@ class Connector {
     pairs(written, unit::kFlowSource);
   }
 
+  /// What comes from two accesses of one place: what was read is reset, or what was updated is read
+  /// again.
+  void connect_places() {
+    for (std::uint32_t a = 0; a < facts_.size() && a < kMostSteps; ++a) {
+      const StepFacts& first = facts_[a];
+      if (first.base == nullptr || !((first.reads && used_.test(a)) || first.updates_unseen)) {
+        continue;
+      }
+      for (std::uint32_t b = 0; b < facts_.size() && b < kMostSteps; ++b) {
+        if (a == b || !first.same_place(facts_[b]) || !comes_before(a, b)) continue;
+        if (first.reads && facts_[b].sets_constant) add(a, b, unit::kFlowReset);
+        if (first.updates_unseen && facts_[b].reads) add(a, b, unit::kFlowReread);
+      }
+    }
+  }
+
+  /// Steps that the source, a parameter, is part of the address or the arguments of, or decides
+  /// about.
+  void find_steered() {
+    for (std::uint32_t i = 0; i < flow_.steps.size() && i < kMostSteps; ++i) {
+      Step& step = flow_.steps[i];
+      const Arrival& arrival = slicer_.arrival(i);
+      step.steered = step.steered || arrival.address || (step.call && arrival.data != 0) ||
+                     llvm::any_of(instructions_[i], [&](const llvm::Instruction* instruction) {
+                       return slicer_.decided().test(graph_.block_of(*instruction->getParent()));
+                     });
+    }
+  }
+
   bool from_step(std::uint32_t from) {
     slicer_.begin();
     bool pointer = true;
@@ -209,7 +251,8 @@ class Connector {
         how |= unit::kFlowData;
         if ((arrival.data & (kValue | kImplied)) == 0) how |= unit::kFlowPointer;
         if (returns) how |= unit::kFlowResult;
-      } else if (arrival.address) {
+      }
+      if (arrival.address && (arrival.data == 0 || !flow_.steps[to].call)) {
         how |= unit::kFlowAddress;
       }
       if (arrival.compared != 0) how |= unit::kFlowCompared;
@@ -219,11 +262,14 @@ class Connector {
       for (std::uint32_t to = 0; to < flow_.steps.size() && to < kMostSteps; ++to) {
         const bool decided = to != from && is_decided(from, to);
         if (decided) {
-          add(from, to, unit::kFlowControl | (returns ? std::uint32_t{unit::kFlowResult} : 0));
+          add(from, to,
+              unit::kFlowControl | unit::kFlowDecides |
+                  (returns ? std::uint32_t{unit::kFlowResult} : 0));
         }
       }
     }
     if (!pointer) connect_written();
+    if (slicer_.reaches_result() || !slicer_.reached().empty()) used_.set(from);
     if (slicer_.reaches_result()) flow_.results.push_back(from);
     for (const std::uint32_t at : slicer_.joins()) {
       std::vector<std::uint32_t>& there = joined_[at];
@@ -231,14 +277,13 @@ class Connector {
     }
     return whole;
   }
+  /// All of it: what a library's function that was inlined decides for itself is its own matter.
   [[nodiscard]] bool is_decided(std::uint32_t from, std::uint32_t to) const {
-    for (const llvm::Instruction* instruction : instructions_[to]) {
-      if (!slicer_.decided().test(graph_.block_of(*instruction->getParent()))) continue;
-      for (const llvm::Instruction* first : instructions_[from]) {
-        if (graph_.comes_before(*first, *instruction)) return true;
-      }
-    }
-    return false;
+    return !instructions_[to].empty() && comes_before(from, to) &&
+           llvm::all_of(instructions_[to], [&](const llvm::Instruction* instruction) {
+             const std::uint32_t block = graph_.block_of(*instruction->getParent());
+             return slicer_.decided().test(block) || !graph_.runs(block);
+           });
   }
 
   const llvm::Function& body_;
@@ -246,8 +291,10 @@ class Connector {
   FlowGraph graph_;
   FlowSlicer slicer_;
   std::vector<std::vector<const llvm::Instruction*>> instructions_;  // by step
-  std::vector<const llvm::Value*> sources_;                          // that are no steps
-  std::map<std::uint32_t, std::vector<std::uint32_t>> joined_;       // by value
+  std::vector<StepFacts> facts_;                                     // likewise
+  llvm::BitVector used_;                                        // likewise: what it reads is used
+  std::vector<const llvm::Value*> sources_;                     // that are no steps
+  std::map<std::uint32_t, std::vector<std::uint32_t>> joined_;  // by value
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> found_;
 };
 

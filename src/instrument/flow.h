@@ -23,6 +23,8 @@ struct Step {
   bool reads = false;                              // it has a value
   bool writes = false;
   bool call = false;
+  bool steered = false;      // unit::kSteered
+  bool looks_again = false;  // it inserts a key unless it is there
 };
 
 struct StepFlow {

@@ -34,6 +34,8 @@ class FlowGraph {
   [[nodiscard]] bool comes_before(const llvm::Instruction& a, const llvm::Instruction& b) const;
   /// Whether `b` may run behind `a` at all.
   [[nodiscard]] bool reaches(const llvm::Instruction& a, const llvm::Instruction& b) const;
+  /// Whether the block runs where nothing is thrown.
+  [[nodiscard]] bool runs(std::uint32_t block) const { return block == 0 || reach_[0].test(block); }
   /// Whether one of the ways into the block is from a block behind it.
   [[nodiscard]] bool begins_loop(std::uint32_t block) const { return loops_.test(block); }
 

@@ -318,6 +318,12 @@ class Instrumenter {
       const std::uint32_t to = site(pair.to, !(joined && pair.how == unit::kFlowJoined));
       if (from != 0 && to != 0 && from != to) unit_.add_flow(from, to, pair.how);
     }
+    for (std::uint32_t step = 0; step < flow.steps.size(); ++step) {
+      if (!flow.steps[step].steered) continue;
+      if (const std::uint32_t number = site(step, false); number != 0) {
+        unit_.site(number).flags |= unit::kSteered;
+      }
+    }
     for (const std::uint32_t step : flow.results) {
       if (const std::uint32_t number = site(step, false); number != 0) {
         unit_.site(number).flags |= unit::kReachesResult;

@@ -94,7 +94,9 @@ Explanation explain(const Finding& finding) {
   if (is_reordering(finding)) return {{}, reordering_words(finding)};
   if (is_pattern(finding) && !finding.tier.empty()) {
     const std::string connected =
-        finding.connection.empty() ? "" : fmt::format(" What connects the two steps: {}.", finding.connection);
+        finding.connection.empty()
+            ? ""
+            : fmt::format(" What connects the two steps: {}.", finding.connection);
     return {{},
             fmt::format("{}. {}{}", pattern_words(finding), pattern_meaning(finding), connected)};
   }

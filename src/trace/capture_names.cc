@@ -204,6 +204,7 @@ void CaptureNames::connect(std::uint32_t step, SiteId id) {
   step_ids_[step - 1] = id.value;
   Layout& layout = names_.layout();
   if ((meta_->sites[step - 1].flags & unit::kReachesResult) != 0) layout.results.push_back(id);
+  if ((meta_->sites[step - 1].flags & unit::kSteered) != 0) layout.steered.push_back(id);
   const std::vector<unit::Flow>& flows = meta_->flows;
   const std::uint32_t own = step - 1;
   for (auto flow = std::ranges::lower_bound(flows, own, {}, &unit::Flow::from);

@@ -118,6 +118,7 @@ class Pipelined : public Source {
     append_new(added.layout.regions, 0, layout.regions);
     append_new(added.layout.flows, 0, layout.flows);
     append_new(added.layout.results, 0, layout.results);
+    append_new(added.layout.steered, 0, layout.steered);
   }
 
   void produce() {
@@ -174,11 +175,13 @@ class Pipelined : public Source {
     append_new(layout.regions, known_regions_, added.regions);
     append_new(layout.flows, known_flows_, added.flows);
     append_new(layout.results, known_results_, added.results);
+    append_new(layout.steered, known_steered_, added.steered);
     known_variables_ = layout.variables.size();
     known_objects_ = layout.objects.size();
     known_regions_ = layout.regions.size();
     known_flows_ = layout.flows.size();
     known_results_ = layout.results.size();
+    known_steered_ = layout.steered.size();
   }
 
   static std::array<std::size_t, kSpaceCount> sizes_of(const Names& names) {
@@ -200,6 +203,7 @@ class Pipelined : public Source {
   std::size_t known_regions_ = 1;
   std::size_t known_flows_ = 0;
   std::size_t known_results_ = 0;
+  std::size_t known_steered_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -46,8 +46,8 @@ std::span<const ObjectId> Activations::objects(ThreadId thread, std::size_t acti
   const Thread& state = at(thread);
   const std::size_t index = state.base + activation;
   const std::size_t first = state.open[index].first_object;
-  const std::size_t end = index + 1 < state.open.size() ? state.open[index + 1].first_object
-                                                        : state.objects.size();
+  const std::size_t end =
+      index + 1 < state.open.size() ? state.open[index + 1].first_object : state.objects.size();
   return std::span(state.objects).subspan(first, end - first);
 }
 

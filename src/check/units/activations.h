@@ -3,8 +3,8 @@
 //
 // An *activation* is one run of a function of the program, known by the event that entered it. A
 // *step* of it is an access that it makes itself, or a call within which the access happens; either
-// is known by its site. Functions of the library belong to their callers: a call of one is one step.
-// What code without probes calls back begins anew: it sees no activation below.
+// is known by its site. Functions of the library belong to their callers: a call of one is one
+// step. What code without probes calls back begins anew: it sees no activation below.
 
 #pragma once
 
@@ -20,14 +20,14 @@
 
 namespace syndrome::check::units {
 
-/// A way to call a function: who calls it, and at which step. The same for every activation that was
-/// reached by the same calls, so there are as many as the program's text makes, not its run.
+/// A way to call a function: who calls it, and at which step. The same for every activation that
+/// was reached by the same calls, so there are as many as the program's text makes, not its run.
 using ContextId = std::uint32_t;
 
 struct Activation {
   EventNumber begin = 0;
   LabelId function;
-  SiteId call;        // the step of the activation below that led here; none for the lowest
+  SiteId call;  // the step of the activation below that led here; none for the lowest
   ContextId context = 0;
   std::uint32_t first_object = 0;  // in Activations::objects_of
 };

@@ -29,9 +29,9 @@ std::optional<Snapshot> Stacks::take(const Event& event, EventNumber number, con
       const std::string_view name = names.label(event.label());
       open.called_back = name == kCalledBackLabel;
       open.library = !open.called_back && spec::of_library(name);
-      const auto function = std::ranges::find_if(
-          thread.open.rbegin(), thread.open.rend(),
-          [](const Open& each) { return !each.transparent && !each.library; });
+      const auto function =
+          std::ranges::find_if(thread.open.rbegin(), thread.open.rend(),
+                               [](const Open& each) { return !each.transparent && !each.library; });
       const bool again = event.kind == EventKind::kBegin && function != thread.open.rend() &&
                          function->function.enter.target == event.target;
       open.transparent = open.called_back || is_mark(name) || name.empty() || again;

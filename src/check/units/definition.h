@@ -1,6 +1,6 @@
-// The definition of activations and steps, written out plainly: of an access, the whole stack of its
-// thread as it was. What the detector keeps in a few words (activations.h, detector.h) is compared
-// with this, and findings are verified by it.
+// The definition of activations and steps, written out plainly: of an access, the whole stack of
+// its thread as it was. What the detector keeps in a few words (activations.h, detector.h) is
+// compared with this, and findings are verified by it.
 
 #pragma once
 
@@ -24,10 +24,10 @@ struct Running {
 struct Snapshot {
   EventNumber number = 0;
   Event event;
-  std::vector<Running> stack;               // functions of the program, outermost first
-  std::vector<SiteId> steps;                // of each of them, the last being the access's own
-  std::map<LockId, EventNumber> held;       // and since when
-  std::uint32_t forks = 0;                  // forks and joins of the thread before
+  std::vector<Running> stack;          // functions of the program, outermost first
+  std::vector<SiteId> steps;           // of each of them, the last being the access's own
+  std::map<LockId, EventNumber> held;  // and since when
+  std::uint32_t forks = 0;             // forks and joins of the thread before
   std::uint32_t waits = 0;
 };
 

@@ -27,18 +27,14 @@ std::uint8_t pattern_of(bool writes, bool other_writes, EventNumber first, Event
   return in_order ? 9 : 10;
 }
 
-/// Whether the activation makes both accesses itself. Two calls with a common argument are mostly two
-/// operations with one key, and not two halves of one.
-bool is_own(const Activation& unit, const Access& first, const Access& second) {
-  return first.context == unit.context && second.context == unit.context;
+std::uint64_t run_key(ContextId context, SiteId step) {
+  return (std::uint64_t{context} << 32) | step.value;
 }
 
-/// An activation that both are in; 0: none is known.
-EventNumber common(const Access& a, const Access& b) {
-  for (const EventNumber one : a.in) {
-    if (one != 0 && std::ranges::find(b.in, one) != b.in.end()) return one;
-  }
-  return 0;
+/// Whether the activation makes both accesses itself. Two calls with a common argument are mostly
+/// two operations with one key, and not two halves of one.
+bool is_own(const Activation& unit, const Access& first, const Access& second) {
+  return first.context == unit.context && second.context == unit.context;
 }
 
 }  // namespace
@@ -95,14 +91,23 @@ void Detector::access(const Event& event, EventNumber number, const Names& names
   for (std::size_t i = 0; i < access.in.size() && i < now.open.size(); ++i) {
     access.in[i] = now.open[now.open.size() - 1 - i].begin;
   }
+  for (std::size_t i = now.open.size(); i-- > 0 && i + access.in.size() >= now.open.size();) {
+    const std::span<const ObjectId> objects = activations_.objects(event.thread, i);
+    if (objects.empty()) continue;
+    access.object = objects.front();
+    access.has_object = true;
+    break;
+  }
   access.write = event.kind != EventKind::kRead;
   access.rmw = event.kind == EventKind::kRmw;
   access.atomic = event.kind == EventKind::kRmw || event.order != MemoryOrder::kPlain;
 
+  follow_runs(thread, now);
   if (!now.open.empty()) {
     if (access.write && access.hold != 0) serve(now, thread);
-    if (location.foreign(event.thread) != 0 && !access.rmw) look_at_one(now, location);
+    if (location.foreign(event.thread) != 0 && !access.rmw) look_at_one(now, location, thread);
     look_at_pairs(now, location, thread);
+    if (access.write && !access.atomic) look_at_checks(now, location, thread);
   }
   if (event.kind == EventKind::kRmw) {
     Access read = access;
@@ -111,6 +116,7 @@ void Detector::access(const Event& event, EventNumber number, const Names& names
   }
   keep(location, access);
   keep_recent(thread, variable, access);
+  if (access.write && access.hold != 0) keep_written(thread, variable, access);
   if (location.last_thread != event.thread) {
     location.other = location.last;
     location.last_thread = event.thread;
@@ -126,6 +132,10 @@ void Detector::serve(const Now& now, Thread& thread) {
     if (both == nullptr) continue;
     const std::uint32_t how = flow_.how(step_in(*both, read), step_in(*both, now.access));
     if ((how & unit::kFlowControl) == 0) continue;
+    Found object;
+    if (recent.variable != now.variable && !in_one_object(now, *both, recent.variable, object)) {
+      continue;
+    }
     recent.access.served = true;
     for (Access& way : locations_[recent.variable.index()].ways) {
       if (way.number == read.number && !way.write) way.served = true;
@@ -146,6 +156,18 @@ void Detector::keep(Location& location, const Access& access) {
     location.ways.erase(std::ranges::min_element(location.ways, {}, &Access::number));
   }
   location.ways.push_back(access);
+}
+
+void Detector::keep_written(Thread& thread, VarId variable, const Access& access) {
+  if (thread.sections[thread.section].hold != access.hold) {
+    thread.section = (thread.section + 1) % kSections;
+    thread.sections[thread.section].hold = access.hold;
+    thread.sections[thread.section].written.clear();
+  }
+  std::vector<VarId>& written = thread.sections[thread.section].written;
+  if (written.size() < kMostWritten && std::ranges::find(written, variable) == written.end()) {
+    written.push_back(variable);
+  }
 }
 
 void Detector::keep_recent(Thread& thread, VarId variable, const Access& access) {
@@ -212,10 +234,9 @@ bool Detector::is_rechecked(const Now& now, const Location& location, const Acce
                             const Access& other) const {
   for (const Access& read : location.ways) {
     if (read.write || read.thread != first.thread || read.number <= other.number) continue;
-    const bool in_section =
-        std::ranges::any_of(activations_.holds(first.thread), [&](const Hold& hold) {
-          return hold.since < read.number && hold.since > first.number;
-        });
+    const bool in_section = std::ranges::any_of(
+        activations_.holds(first.thread),
+        [&](const Hold& hold) { return hold.since < read.number && hold.since > first.number; });
     if (!in_section) continue;
     const Activation* const both = around(now, read);
     if (both == nullptr || !reaches(*both, read)) continue;
@@ -227,7 +248,7 @@ bool Detector::is_rechecked(const Now& now, const Location& location, const Acce
   return false;
 }
 
-void Detector::look_at_one(const Now& now, const Location& location) {
+void Detector::look_at_one(const Now& now, const Location& location, const Thread& thread) {
   const Access& second = now.access;
   const EventNumber foreign = location.foreign(second.thread);
   for (const Access& first : location.ways) {
@@ -244,6 +265,10 @@ void Detector::look_at_one(const Now& now, const Location& location) {
     candidate.second_writes = second.write;
     candidate.how = flow_.how(from, to);
     if (!is_own(*unit, first, second)) candidate.how &= ~std::uint32_t{unit::kFlowSource};
+    // What a call is given need not have to do with what it reads.
+    if (!second.write && !is_steered(*unit, second)) {
+      candidate.how &= ~std::uint32_t{unit::kFlowData | unit::kFlowPointer};
+    }
     candidate.reaches = reaches(*unit, first);
     candidate.atomic = first.atomic || second.atomic;
     candidate.waited = first.waits != second.waits;
@@ -258,8 +283,17 @@ void Detector::look_at_one(const Now& now, const Location& location) {
       ++counts_.candidates;
       const Hold* const hold = held_against(first, other);
       candidate.held = hold != nullptr;
-      candidate.rechecked =
-          !first.write && is_rechecked(now, location, first, other);
+      candidate.rechecked = !first.write && is_rechecked(now, location, first, other);
+      candidate.updates = std::ranges::any_of(location.ways, [&](const Access& read) {
+        return read.thread == second.thread && !read.write && read.number > other.number &&
+               read.in[0] == second.in[0] && read.hold == second.hold &&
+               (flow_.how(read.step, second.step) & unit::kFlowData) != 0;
+      });
+      candidate.added = other.rmw || std::ranges::any_of(location.ways, [&](const Access& read) {
+                          return read.thread == other.thread && !read.write &&
+                                 read.number < other.number && read.in[0] == other.in[0] &&
+                                 other.hold != 0 && read.hold == other.hold;
+                        });
       const Judgement judgement = judge(candidate);
       if (judgement.tier <= best.tier) continue;
       best = judgement;
@@ -267,6 +301,7 @@ void Detector::look_at_one(const Now& now, const Location& location) {
       best_hold = hold;
     }
     if (best_other == nullptr) continue;
+    if (best.tier > Tier::kPossible && in_earlier_round(*unit, from, first, thread)) continue;
     Found found;
     found.judgement = best;
     found.pattern = pattern_of(first.write, best_other->write, second.write);
@@ -286,17 +321,17 @@ void Detector::look_at_pairs(const Now& now, const Location& location, const Thr
   if (location.foreign(now.access.thread) == 0) return;
   for (const Recent& recent : thread.recent) {
     const Access& first = recent.access;
-    if (first.number == 0 || recent.variable == now.variable ||
-        first.write != now.access.write || first.epoch != now.access.epoch ||
-        first.waits != now.access.waits) {
+    if (first.number == 0 || recent.variable == now.variable || first.write != now.access.write ||
+        first.epoch != now.access.epoch || first.waits != now.access.waits) {
       continue;
     }
     if (locations_[recent.variable.index()].foreign(first.thread) <= first.number) continue;
-    look_at_pair(now, location, recent);
+    look_at_pair(now, location, recent, thread);
   }
 }
 
-void Detector::look_at_pair(const Now& now, const Location& location, const Recent& recent) {
+void Detector::look_at_pair(const Now& now, const Location& location, const Recent& recent,
+                            const Thread& thread) {
   const Access& first = recent.access;
   const Access& second = now.access;
   const Activation* const unit = around(now, first);
@@ -307,31 +342,23 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
   const Layout& layout = now.names->layout();
   TwoLocations candidate;
   candidate.writes = second.write;
-  candidate.how = flow_.how(from, to) | (flow_.how(to, from) & ~std::uint32_t{unit::kFlowAddress});
-  if (!is_own(*unit, first, second)) candidate.how &= ~std::uint32_t{unit::kFlowSource};
+  candidate.how = flow_.how(from, to);
+  candidate.own = is_own(*unit, first, second);
+  candidate.re_reads = !second.write && flow_.decides(second.step);
   candidate.reaches = reaches(*unit, first) && reaches(*unit, second);
   candidate.atomic = first.atomic || second.atomic;
+  candidate.compared =
+      candidate.atomic && (flow_.is_compared(first.step) || flow_.is_compared(second.step) ||
+                           flow_.compares(first.step) || flow_.compares(second.step));
 
   Found found;
-  const auto index = static_cast<std::size_t>(unit - now.open.data());
-  for (const ObjectId object : activations_.objects(second.thread, index)) {
-    if (object.index() >= layout.objects.size()) continue;
-    const Extent& extent = layout.objects[object.index()];
-    if (!layout.belongs(recent.variable, extent) || !layout.belongs(now.variable, extent)) continue;
-    candidate.same_object = true;
-    found.object = object;
-    found.has_object = true;
-    break;
-  }
-  const Region* const global = layout.global_of(now.variable);
-  if (global != nullptr && global == layout.global_of(recent.variable)) {
-    candidate.same_object = true;
-  }
-  constexpr std::uint32_t kEvidence =
-      unit::kFlowJoined | unit::kFlowSource | unit::kFlowAddress;
-  if (!candidate.same_object && (candidate.how & kEvidence) == 0) return;
-
+  const bool own_object = in_one_object(now, *unit, recent.variable, found);
   const Location& other_location = locations_[recent.variable.index()];
+  // Each of the steps is an operation of its own, on both.
+  if (has_come(*unit, from, second.thread, second.write, location) ||
+      has_come(*unit, to, second.thread, second.write, other_location)) {
+    return;
+  }
   for (const Access& x : other_location.ways) {
     if (x.thread == second.thread || x.number <= first.number) continue;
     if (!x.write && !second.write) continue;
@@ -343,20 +370,25 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
     for (const Access& y : location.ways) {
       if (y.thread != x.thread || y.write != x.write) continue;
       const bool one_section = x.hold != 0 && x.hold == y.hold;
-      const EventNumber activation = common(x, y);
-      if (!one_section && activation == 0) continue;
+      const Common both = common(x, y);
+      if (!one_section && both.activation == 0) continue;
       ++counts_.candidates;
+      candidate.same_object = own_object || in_object_of(x, recent.variable, now.variable, layout);
       candidate.other_writes = x.write;
-      candidate.other_together = one_section && x.write;
-      if (x.in[0] == y.in[0]) {
-        const std::uint32_t how = flow_.how(x.step, y.step) | flow_.how(y.step, x.step);
-        candidate.other_together |=
-            (how & (x.write ? unit::kFlowSource : unit::kFlowJoined)) != 0;
-      }
+      candidate.other_section = one_section;
+      candidate.other_own = both.own;
+      candidate.other_source = (both.how & unit::kFlowSource) != 0;
+      candidate.other_joins =
+          (both.how & (unit::kFlowJoined | unit::kFlowAddress)) == unit::kFlowJoined;
+      candidate.other_follows =
+          x.number < y.number &&
+          (both.how & (unit::kFlowDecides | unit::kFlowAddress)) == unit::kFlowDecides;
       const Hold* const hold = held_against(first, x);
       candidate.held = hold != nullptr;
       const Judgement judgement = judge(candidate);
       if (judgement.tier == Tier::kNone) continue;
+      if (judgement.tier > Tier::kPossible && in_earlier_round(*unit, from, first, thread)) return;
+      if (judgement.link == Link::kOther && looks_again(now, first, thread)) return;
       found.judgement = judgement;
       found.pattern = pattern_of(second.write, x.write, first.number, x.number, y.number);
       found.swapped = y.number < first.number;
@@ -366,7 +398,7 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
       found.second = found.swapped ? recent.variable : now.variable;
       found.function = unit->function;
       found.unit = unit->begin;
-      found.other = activation != 0 ? activation : x.in[0] != 0 ? x.in[0] : x.number;
+      found.other = both.activation != 0 ? both.activation : x.in[0] != 0 ? x.in[0] : x.number;
       found.from = from;
       found.to = to;
       if (judgement.link == Link::kHold) found.lock = hold->lock;
@@ -374,6 +406,166 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
       return;
     }
   }
+}
+
+void Detector::look_at_checks(const Now& now, const Location& location, const Thread& thread) {
+  const EventNumber last = location.foreign(now.access.thread);
+  if (last <= now.open.front().begin) return;
+  const auto y = std::ranges::find(location.ways, last, &Access::number);
+  if (y == location.ways.end() || y->hold == 0 || y->atomic) return;
+  const Thread& other = threads_[y->thread.index()];
+  const auto section = std::ranges::find(other.sections, y->hold, &Section::hold);
+  if (section == other.sections.end()) return;
+  for (const VarId variable : section->written) {
+    if (variable == now.variable) continue;
+    const std::vector<Access>& ways = locations_[variable.index()].ways;
+    const auto x = std::ranges::find_if(ways, [&](const Access& access) {
+      return access.thread == y->thread && access.write && access.hold == y->hold;
+    });
+    if (x == ways.end() || x->atomic) continue;
+    for (const Access& first : ways) {
+      if (first.thread != now.access.thread || first.write || first.atomic || first.served ||
+          first.number >= x->number || first.epoch != now.access.epoch ||
+          first.waits != now.access.waits) {
+        continue;
+      }
+      if (look_at_check(now, variable, first, *x, *y, thread)) return;
+    }
+  }
+}
+
+bool Detector::look_at_check(const Now& now, VarId variable, const Access& first, const Access& x,
+                             const Access& y, const Thread& thread) {
+  const Access& second = now.access;
+  const Activation* const unit = around(now, first);
+  if (unit == nullptr) return false;
+  CheckThenAct candidate;
+  Found found;
+  found.from = step_in(*unit, first);
+  found.to = step_in(*unit, second);
+  candidate.how = flow_.how(found.from, found.to);
+  if (found.from == found.to || (candidate.how & unit::kFlowDecides) == 0) return false;
+  ++counts_.candidates;
+  candidate.reaches = reaches(*unit, first);
+  candidate.same_object = in_one_object(now, *unit, variable, found) ||
+                          in_object_of(x, variable, now.variable, now.names->layout());
+  candidate.rechecked = looks_again(now, first, thread);
+  found.judgement = judge(candidate);
+  if (found.judgement.tier == Tier::kNone) return false;
+  if (in_earlier_round(*unit, found.from, first, thread)) return false;
+  found.events = {first.number, x.number, y.number, second.number};
+  found.first = variable;
+  found.second = now.variable;
+  found.function = unit->function;
+  found.unit = unit->begin;
+  const EventNumber activation = common(x, y).activation;
+  found.other = activation != 0 ? activation : x.in[0] != 0 ? x.in[0] : x.number;
+  report(found);
+  return true;
+}
+
+bool Detector::has_come(const Activation& unit, SiteId step, ThreadId thread, bool write,
+                        const Location& location) const {
+  return std::ranges::any_of(location.ways, [&](const Access& access) {
+    return access.thread == thread && access.write == write && access.number >= unit.begin &&
+           step_in(unit, access) == step;
+  });
+}
+
+void Detector::follow_runs(Thread& thread, const Now& now) {
+  const Access& access = now.access;
+  if (thread.context == access.context && thread.step == access.step) return;
+  thread.context = access.context;
+  thread.step = access.step;
+  SiteId step = access.step;
+  ContextId context = access.context;
+  for (;;) {
+    SiteId& last = thread.last_step[context];
+    if (last != step) {
+      last = step;
+      thread.run[run_key(context, step)] = access.number;
+    }
+    if (context == 0) break;
+    step = activations_.call(context);
+    context = activations_.around(context);
+  }
+}
+
+bool Detector::in_earlier_round(const Activation& unit, SiteId step, const Access& first,
+                                const Thread& thread) {
+  const auto run = thread.run.find(run_key(unit.context, step));
+  return run != thread.run.end() && first.number < run->second;
+}
+
+bool Detector::is_steered(const Activation& unit, const Access& access) const {
+  SiteId step = access.step;
+  for (ContextId at = access.context; at != unit.context && at != 0; at = activations_.around(at)) {
+    if (!flow_.is_steered(step)) return false;
+    step = activations_.call(at);
+  }
+  return true;
+}
+
+bool Detector::looks_again(const Now& now, const Access& first, const Thread& thread) const {
+  for (const Recent& recent : thread.recent) {
+    const Access& read = recent.access;
+    if (read.write || read.number <= first.number || read.hold == 0 ||
+        read.hold != now.access.hold || read.hold < first.number) {
+      continue;
+    }
+    if (locations_[recent.variable.index()].foreign(read.thread) < first.number) continue;
+    const Activation* const both = around(now, read);
+    if (both == nullptr) continue;
+    const std::uint32_t how = flow_.how(step_in(*both, read), step_in(*both, now.access));
+    if ((how & (unit::kFlowControl | unit::kFlowCompared)) != 0) return true;
+  }
+  return false;
+}
+
+bool Detector::in_one_object(const Now& now, const Activation& unit, VarId other,
+                             Found& found) const {
+  const Layout& layout = now.names->layout();
+  const auto index = static_cast<std::size_t>(&unit - now.open.data());
+  for (const ObjectId object : activations_.objects(now.access.thread, index)) {
+    if (object.index() >= layout.objects.size()) continue;
+    const Extent& extent = layout.objects[object.index()];
+    if (!layout.belongs(other, extent) || !layout.belongs(now.variable, extent)) continue;
+    found.object = object;
+    found.has_object = true;
+    return true;
+  }
+  const Region* const global = layout.global_of(now.variable);
+  return global != nullptr && global == layout.global_of(other);
+}
+
+bool Detector::in_object_of(const Access& access, VarId one, VarId other, const Layout& layout) {
+  if (!access.has_object || access.object.index() >= layout.objects.size()) return false;
+  const Extent& extent = layout.objects[access.object.index()];
+  return layout.belongs(one, extent) && layout.belongs(other, extent);
+}
+
+Detector::Common Detector::common(const Access& x, const Access& y) const {
+  Common both;
+  SiteId x_step = x.step;
+  ContextId x_context = x.context;
+  for (std::size_t i = 0; i < x.in.size() && x.in[i] != 0; ++i) {
+    SiteId y_step = y.step;
+    ContextId y_context = y.context;
+    for (std::size_t k = 0; k < y.in.size() && y.in[k] != 0; ++k) {
+      if (x.in[i] == y.in[k]) {
+        constexpr std::uint32_t kBoth = unit::kFlowJoined | unit::kFlowSource | unit::kFlowAddress;
+        both.activation = x.in[i];
+        both.own = i == 0 && k == 0;
+        both.how = flow_.how(x_step, y_step) | (flow_.how(y_step, x_step) & kBoth);
+        return both;
+      }
+      y_step = activations_.call(y_context);
+      y_context = activations_.around(y_context);
+    }
+    x_step = activations_.call(x_context);
+    x_context = activations_.around(x_context);
+  }
+  return both;
 }
 
 void Detector::report(Found found) {

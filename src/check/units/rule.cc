@@ -10,10 +10,23 @@ Judgement judge_stale(const OneLocation& candidate) {
   Judgement best;
   if ((how & unit::kFlowData) != 0) {
     const bool pointer = (how & unit::kFlowPointer) != 0;
-    best = pointer ? Judgement{Tier::kLikely, Link::kHandle} : Judgement{Tier::kCertain, Link::kData};
+    best = candidate.updates ? Judgement{Tier::kPossible, Link::kData}
+           : pointer         ? Judgement{Tier::kLikely, Link::kHandle}
+                             : Judgement{Tier::kCertain, Link::kData};
   }
-  if (candidate.atomic) return best;
-  if ((how & unit::kFlowAddress) != 0) best = better(best, {Tier::kLikely, Link::kAddress});
+  // What v has added is lost.
+  if (candidate.second_writes && candidate.added && (how & unit::kFlowReset) != 0) {
+    best = better(best, {Tier::kLikely, Link::kReset});
+  }
+  if (candidate.atomic) {
+    // To set a flag twice does no harm.
+    const bool decided = candidate.second_writes && (how & unit::kFlowControl) != 0 &&
+                         (how & unit::kFlowConstant) == 0 && !candidate.waited;
+    if (decided && !candidate.rechecked) best = better(best, {Tier::kLikely, Link::kControl});
+    return best;
+  }
+  if ((how & unit::kFlowAddress) != 0 && !candidate.re_reads)
+    best = better(best, {Tier::kLikely, Link::kAddress});
   // What was checked for has been done under the same lock: e2 is another matter.
   if ((how & unit::kFlowControl) != 0 && !candidate.waited && !candidate.re_reads &&
       !candidate.served) {
@@ -36,6 +49,9 @@ Judgement judge(const OneLocation& candidate) {
   } else if (candidate.second_writes && !candidate.atomic &&
              (candidate.how & unit::kFlowSource) != 0) {
     best = {Tier::kLikely, Link::kSource};
+  } else if (!candidate.second_writes && candidate.re_reads &&
+             (candidate.how & unit::kFlowReread) != 0) {
+    best = {Tier::kLikely, Link::kReread};
   }
   if (candidate.held && !candidate.atomic) best = better(best, {Tier::kCertain, Link::kHold});
   if (best.tier == Tier::kNone && !candidate.atomic && !candidate.rechecked) {
@@ -46,9 +62,15 @@ Judgement judge(const OneLocation& candidate) {
 
 Judgement judge(const TwoLocations& candidate) {
   const std::uint32_t how = candidate.reaches ? candidate.how : 0;
-  const bool joined = !candidate.writes && (how & unit::kFlowJoined) != 0;
-  const bool source = candidate.writes && (candidate.how & unit::kFlowSource) != 0;
-  const bool stale = !candidate.writes && (how & unit::kFlowAddress) != 0;
+  const bool together = candidate.other_writes ? candidate.other_section || candidate.other_source
+                                               : candidate.other_joins || candidate.other_follows;
+  // Two calls with a common argument are mostly two operations with one key, and not two halves of
+  // one, unless the other thread takes them for that.
+  const bool source =
+      candidate.writes && (candidate.how & unit::kFlowSource) != 0 && (candidate.own || together);
+  const bool through = (how & unit::kFlowAddress) != 0;  // e2 is where e1 says
+  const bool stale = !candidate.writes && through && !candidate.re_reads;
+  const bool joined = !candidate.writes && !through && (how & unit::kFlowJoined) != 0;
   const Link link = joined   ? Link::kJoined
                     : source ? Link::kSource
                     : stale  ? Link::kAddress
@@ -62,11 +84,23 @@ Judgement judge(const TwoLocations& candidate) {
     return candidate.same_object && !candidate.atomic ? Judgement{Tier::kPossible, link}
                                                       : Judgement{};
   }
-  if (link != Link::kNone && candidate.other_together) {
-    return {stale ? Tier::kLikely : Tier::kCertain, link};
+  if (candidate.compared) return {};
+  if (link != Link::kNone && together) return {stale ? Tier::kLikely : Tier::kCertain, link};
+  if (!candidate.same_object) return {};
+  if (candidate.writes && together) return {Tier::kLikely, Link::kOther};
+  // Counters that are read one after the other may differ by what is under way, unless whoever
+  // writes them always writes both.
+  if (candidate.atomic) {
+    return joined && candidate.other_own ? Judgement{Tier::kLikely, link} : Judgement{};
   }
-  if (candidate.atomic || !candidate.same_object) return {};
   return {joined || source ? Tier::kLikely : Tier::kPossible, link};
+}
+
+Judgement judge(const CheckThenAct& candidate) {
+  const std::uint32_t how = candidate.reaches ? candidate.how : 0;
+  if (candidate.rechecked || !candidate.same_object || (how & unit::kFlowCompared) != 0) return {};
+  if ((how & unit::kFlowDecides) != 0) return {Tier::kLikely, Link::kControl};
+  return {};
 }
 
 }  // namespace syndrome::check::units

@@ -35,7 +35,10 @@ enum class Link : std::uint8_t {
   kControl,  // it decides whether e2 happens
   kJoined,   // what both read is put together
   kSource,   // what both write comes from one source
+  kReset,    // e2 sets back to a constant what e1 has read and v has added to
+  kReread,   // e2 reads, for a decision, what e1 has updated
   kHold,     // u holds a lock from e1 to e2 that v has not got
+  kOther,  // what v reads at the two is put together, or the first of them decides about the second
 };
 
 struct Judgement {
@@ -52,30 +55,51 @@ struct Judgement {
 struct OneLocation {
   bool first_writes = false;
   bool second_writes = false;
-  std::uint32_t how = 0;    // unit::FlowHow from the step of e1 to that of e2
-  bool reaches = true;      // what e1 reads comes up to u's own step
-  bool held = false;        // u holds a lock from e1 to e2 that v has not got
-  bool atomic = false;      // one of the accesses is
-  bool waited = false;      // u waited for another thread in between
-  bool rechecked = false;   // e2's critical section reads the location again, and that decides e2
-  bool served = false;      // e1 has decided about a write in its own critical section
-  bool re_reads = false;    // e2 reads, and what it reads decides about something
+  std::uint32_t how = 0;   // unit::FlowHow from the step of e1 to that of e2
+  bool reaches = true;     // what e1 reads comes up to u's own step
+  bool held = false;       // u holds a lock from e1 to e2 that v has not got
+  bool atomic = false;     // one of the accesses is
+  bool waited = false;     // u waited for another thread in between
+  bool rechecked = false;  // e2's critical section reads the location again, and that decides e2
+  bool served = false;     // e1 has decided about a write in its own critical section
+  bool re_reads = false;   // e2 reads, and what it reads decides about something
+  bool updates = false;    // e2 writes what it has just read, changed: what v wrote is not lost
+  bool added = false;      // v has read the location when it writes it, in one step or section
 };
 [[nodiscard]] Judgement judge(const OneLocation& candidate);
 
-/// e1 at one location, e2 at another; v accesses both, in one activation or critical section.
+/// e1 at one location, e2 at another, both reads or both writes; v accesses both, in one activation
+/// or critical section.
 struct TwoLocations {
-  bool writes = false;           // e1 and e2 do
-  std::uint32_t how = 0;         // between their steps
+  bool writes = false;    // e1 and e2 do
+  std::uint32_t how = 0;  // between their steps
+  bool own = false;       // u makes both accesses itself
+  bool re_reads = false;  // what e2 reads decides about something
   bool reaches = true;
-  bool same_object = false;      // u works on an object that has both
+  bool same_object = false;  // u or v works on an object that has both
   bool held = false;
   bool atomic = false;
+  bool compared = false;  // a compare-and-swap behind them notices
   bool waited = false;
-  bool other_writes = false;     // v does
-  bool other_together = false;   // v writes both in one critical section or from one source, or
-                                 // joins what it reads
+  bool other_writes = false;   // v does
+  bool other_section = false;  // in one critical section
+  bool other_own = false;      // one activation of v makes both accesses itself
+  bool other_source = false;   // and what it writes comes from one source
+  bool other_joins = false;    // v joins what it reads
+  bool other_follows = false;  // v reads e1's location first, and that decides about e2's, or where
+                               // that is
 };
 [[nodiscard]] Judgement judge(const TwoLocations& candidate);
+
+/// e1 reads one location, e2 writes another; v writes the first and accesses the second, in one
+/// critical section, in between. None of the 14 patterns: a cycle of two units.
+struct CheckThenAct {
+  std::uint32_t how = 0;
+  bool reaches = true;
+  bool same_object = false;
+  bool rechecked = false;  // e2's critical section reads what others have written since, and that
+                           // decides about e2
+};
+[[nodiscard]] Judgement judge(const CheckThenAct& candidate);
 
 }  // namespace syndrome::check::units

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/atomic_sets/verify.h"
 #include "check/patterns.h"
 #include "check/units/detector.h"
 #include "check/units/verify.h"
@@ -66,9 +67,8 @@ class Units final : public Check {
 
   void finish(const Names& names) {
     const std::size_t before = found_.size();
-    std::erase_if(found_, [this](const Found& found) {
-      return verifier_->reject(found).has_value();
-    });
+    std::erase_if(found_,
+                  [this](const Found& found) { return verifier_->reject(found).has_value(); });
     note_rejected(before - found_.size(), result_);
     if (!options_.all) join(names);
     std::ranges::sort(found_, {}, [](const Found& found) {
@@ -97,7 +97,9 @@ class Units final : public Check {
       Found& shown = groups[group->second];
       const std::uint64_t count = shown.count + found.count;
       const auto rank = [](const Found& each) {
-        return std::pair(-static_cast<int>(each.judgement.tier), each.pattern);
+        // A pattern has a name that says more than a cycle.
+        return std::pair(-static_cast<int>(each.judgement.tier),
+                         each.pattern == 0 ? atomic_sets::kPatternCount + 1 : each.pattern);
       };
       if (rank(found) < rank(shown)) shown = found;
       shown.count = count;
@@ -106,18 +108,23 @@ class Units final : public Check {
   }
 
   void add(const Found& found, const Names& names) {
-    const atomic_sets::Pattern& pattern = atomic_sets::pattern(found.pattern);
     Finding& finding = result_.findings.emplace_back();
     finding.check = "atomic-sets";
-    finding.rule = "pattern";
-    finding.pattern = found.pattern;
     finding.tier = name_of(found.judgement.tier);
     finding.connection = connection_of(found, names);
-    finding.events.assign(found.events.begin(), found.events.begin() + pattern.length);
-    finding.event = finding.events.back();
+    finding.event = *std::ranges::max_element(found.events);
     finding.set = set_of(found, names);
     finding.locations.emplace_back(names.variable(found.first));
-    if (pattern.two_locations()) finding.locations.emplace_back(names.variable(found.second));
+    if (found.first != found.second) finding.locations.emplace_back(names.variable(found.second));
+    if (found.pattern == 0) {
+      finding.rule = atomic_sets::kCycleRule;
+      finding.cycle = {{found.events[0], found.events[1]}, {found.events[2], found.events[3]}};
+    } else {
+      finding.rule = "pattern";
+      finding.pattern = found.pattern;
+      const std::size_t length = atomic_sets::pattern(found.pattern).length;
+      finding.events.assign(found.events.begin(), found.events.begin() + length);
+    }
     finding.units = {found.unit, found.other};
     if (found.swapped) std::swap(finding.units[0], finding.units[1]);
     finding.count = found.count;

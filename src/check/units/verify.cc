@@ -7,6 +7,7 @@
 #include "check/patterns.h"
 
 namespace syndrome::check::units {
+namespace sets = check::atomic_sets;
 namespace {
 
 std::vector<EventNumber> events_of(std::span<const Found> found) {
@@ -45,7 +46,7 @@ void Verifier::take(const Batch& batch, const Names& names) {
 }
 
 std::optional<std::string> Verifier::reject(const Found& found) const {
-  namespace sets = check::atomic_sets;
+  if (found.pattern == 0) return reject_cycle(found);
   if (found.pattern < 1 || found.pattern > sets::kPatternCount) return "there is no such pattern";
   const sets::Pattern& pattern = sets::pattern(found.pattern);
   std::array<std::vector<const Snapshot*>, 2> of;  // of the pattern's u and u'
@@ -73,13 +74,7 @@ std::optional<std::string> Verifier::reject(const Found& found) const {
   const std::vector<const Snapshot*>& other = of[found.swapped ? 0 : 1];
   const Snapshot& first = *unit.front();
   const Snapshot& second = *unit.back();
-  const std::optional<std::size_t> common = innermost_common(first, second);
-  if (!common || first.stack[*common].begin != found.unit) return "it is another activation";
-  if (first.steps[*common] != found.from || second.steps[*common] != found.to) {
-    return "the steps are others";
-  }
-  if (found.from == found.to) return "it is one step";
-  if (first.forks != second.forks) return "the activation forks or joins in between";
+  if (auto why = reject_unit(found, first, second)) return why;
   if (other.size() == 2) {
     const auto shared = std::ranges::any_of(other.front()->held, [&](const auto& hold) {
       const auto later = other.back()->held.find(hold.first);
@@ -90,6 +85,48 @@ std::optional<std::string> Verifier::reject(const Found& found) const {
     }
   }
   return reject_link(found, first, second);
+}
+
+std::optional<std::string> Verifier::reject_unit(const Found& found, const Snapshot& first,
+                                                 const Snapshot& second) {
+  const std::optional<std::size_t> common = innermost_common(first, second);
+  if (!common || first.stack[*common].begin != found.unit) return "it is another activation";
+  if (first.steps[*common] != found.from || second.steps[*common] != found.to) {
+    return "the steps are others";
+  }
+  if (found.from == found.to) return "it is one step";
+  if (first.forks != second.forks) return "the activation forks or joins in between";
+  return std::nullopt;
+}
+
+/// Two edges, from u to v and back.
+std::optional<std::string> Verifier::reject_cycle(const Found& found) const {
+  std::array<const Snapshot*, 4> at{};
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const auto seen = seen_.find(found.events[i]);
+    if (seen == seen_.end() || !seen->second) return "an event is no access";
+    at[i] = &*seen->second;
+  }
+  const auto& [first, x, y, second] = at;
+  if (first->event.thread != second->event.thread || x->event.thread != y->event.thread) {
+    return "a unit is of two threads";
+  }
+  if (first->event.thread == x->event.thread) return "there is one thread";
+  if (first->number >= x->number || y->number >= second->number) return "an edge leads back";
+  if (first->event.var() != found.first || x->event.var() != found.first ||
+      y->event.var() != found.second || second->event.var() != found.second) {
+    return "an event is at another location";
+  }
+  if (x->event.kind == EventKind::kRead || second->event.kind == EventKind::kRead) {
+    return "an edge is no conflict";
+  }
+  const bool one_section = std::ranges::any_of(x->held, [&](const auto& hold) {
+    const auto there = y->held.find(hold.first);
+    return there != y->held.end() && there->second == hold.second;
+  });
+  if (!one_section) return "the other accesses are not in one critical section";
+  if (auto why = reject_unit(found, *first, *second)) return why;
+  return reject_link(found, *first, *second);
 }
 
 std::optional<std::string> Verifier::reject_link(const Found& found, const Snapshot& first,
@@ -107,6 +144,9 @@ std::optional<std::string> Verifier::reject_link(const Found& found, const Snaps
     case Link::kControl: return wants((there & unit::kFlowControl) != 0);
     case Link::kJoined: return wants(((there | back) & unit::kFlowJoined) != 0);
     case Link::kSource: return wants(((there | back) & unit::kFlowSource) != 0);
+    case Link::kReset: return wants((there & unit::kFlowReset) != 0);
+    case Link::kReread: return wants((there & unit::kFlowReread) != 0);
+    case Link::kOther: return reject_other(found);
     case Link::kHold: {
       const auto since = first.held.find(found.lock);
       const auto still = second.held.find(found.lock);
@@ -128,8 +168,30 @@ std::optional<std::string> Verifier::reject_link(const Found& found, const Snaps
   return "it is connected in no way that there is";
 }
 
+/// The other thread's two accesses are connected.
+std::optional<std::string> Verifier::reject_other(const Found& found) const {
+  const sets::Pattern& pattern = sets::pattern(found.pattern);
+  std::vector<const Snapshot*> others;
+  for (std::size_t i = 0; i < pattern.length; ++i) {
+    if (pattern.steps[i].other != found.swapped) others.push_back(&*seen_.at(found.events[i]));
+  }
+  if (others.size() != 2) return "the other thread has one access";
+  const std::optional<std::size_t> common = innermost_common(*others[0], *others[1]);
+  if (!common) return "the other accesses are not in one activation";
+  const SiteId x = others[0]->steps[*common];
+  const SiteId y = others[1]->steps[*common];
+  constexpr std::uint32_t kThere = unit::kFlowJoined | unit::kFlowControl;
+  if ((flow_.how(x, y) & kThere) != 0 || (flow_.how(y, x) & unit::kFlowJoined) != 0) {
+    return std::nullopt;
+  }
+  return "nothing connects the other accesses";
+}
+
 void Verifier::add_witnesses(const Found& found, Finding& finding) const {
-  witnesses_.add_to(finding, finding.events);
+  std::vector<EventNumber> events(found.events.begin(), found.events.end());
+  std::erase(events, 0);
+  std::ranges::sort(events);
+  witnesses_.add_to(finding, events);
   const ThreadId own = [&] {
     const EventNumber number = found.events[found.swapped ? 1 : 0];
     return seen_.at(number)->event.thread;

@@ -1,5 +1,6 @@
-// Accepts or rejects findings of the rule, by the definition of activations and steps (definition.h)
-// and the trace, which it reads for itself. No finding is shown that it has not accepted.
+// Accepts or rejects findings of the rule, by the definition of activations and steps
+// (definition.h) and the trace, which it reads for itself. No finding is shown that it has not
+// accepted.
 
 #pragma once
 
@@ -28,6 +29,11 @@ class Verifier {
   void add_witnesses(const Found& found, Finding& finding) const;
 
  private:
+  [[nodiscard]] std::optional<std::string> reject_cycle(const Found& found) const;
+  [[nodiscard]] std::optional<std::string> reject_other(const Found& found) const;
+  [[nodiscard]] static std::optional<std::string> reject_unit(const Found& found,
+                                                              const Snapshot& first,
+                                                              const Snapshot& second);
   [[nodiscard]] std::optional<std::string> reject_link(const Found& found, const Snapshot& first,
                                                        const Snapshot& second) const;
   Stacks stacks_;

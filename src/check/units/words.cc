@@ -42,6 +42,12 @@ std::string connection_of(const Found& found, const Names& names) {
     case Link::kJoined: return fmt::format("the values read at {} and {} are combined", from, to);
     case Link::kSource:
       return fmt::format("the values written at {} and {} come from one source", from, to);
+    case Link::kReset:
+      return fmt::format("{} sets back what was read at {}, with what was added since", to, from);
+    case Link::kReread:
+      return fmt::format("what {} updates is read again at {}, for a decision", from, to);
+    case Link::kOther:
+      return fmt::format("the other thread uses what {} and {} write as one", from, to);
     case Link::kHold:
       return fmt::format("{} is held from {} to {}, and the other thread does not hold it",
                          bare(names.lock(found.lock)), from, to);
