@@ -227,9 +227,10 @@ class Bench {
     if (row.collection) command.push_back(size_);
     if (fixed) command.emplace_back("fixed");
     (void)run_expecting(command, kLimit, {0});
-    (void)run_expecting({syndrome_, "check", "--check", "atomic-sets", "--spec", path("spec.toml"),
-                         "--by-site", "--format", "json", "--stats", path("run.syn")},
-                        kLimit, {0, 1}, path("report.json"));
+    (void)run_expecting(
+        {syndrome_, "check", "--check", "atomic-sets", "--atomic-sets", "class", "--spec",
+         path("spec.toml"), "--by-site", "--format", "json", "--stats", path("run.syn")},
+        kLimit, {0, 1}, path("report.json"));
     const nlohmann::json report = nlohmann::json::parse(contents(path("report.json")));
     const nlohmann::json& entry = report.at("checks").at(0);
     Checked checked;
@@ -255,8 +256,8 @@ class Bench {
     std::vector<double> plain, slowdown, tsan, to_tsan;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       plain.push_back(timed({path("plain")}));
-      const double ours = timed({syndrome_, "run", "-q", "--check", "atomic-sets", "--spec",
-                                 path("spec.toml"), "--", path("probed")});
+      const double ours = timed({syndrome_, "run", "-q", "--check", "atomic-sets", "--atomic-sets",
+                                 "class", "--spec", path("spec.toml"), "--", path("probed")});
       const double theirs = timed({path("tsan")});
       slowdown.push_back(ours / plain.back());
       tsan.push_back(theirs / plain.back());
@@ -282,8 +283,9 @@ class Bench {
 
   bool finds(const std::vector<std::string>& options) {
     constexpr int kFound = 66;
-    std::vector<std::string> command = {
-        syndrome_, "run", "-q", "--check", "atomic-sets", "--spec", path("spec.toml")};
+    std::vector<std::string> command = {syndrome_, "run",         "-q",
+                                        "--check", "atomic-sets", "--atomic-sets",
+                                        "class",   "--spec",      path("spec.toml")};
     command.insert(command.end(), options.begin(), options.end());
     command.insert(command.end(), {"--", path("probed"), "free"});
     return run_expecting(command, kLimit, {0, kFound}).code == kFound;
@@ -387,7 +389,8 @@ std::string section(Bench& bench, const std::string& size, std::uint64_t rounds,
       "\n"
       "A number under a pattern counts findings, one for each combination of places in the "
       "source.\n"
-      "*Slowdown* is wall time of the twin, under `syndrome run --check atomic-sets`, to the "
+      "*Slowdown* is wall time of the twin, under `syndrome run --check atomic-sets --atomic-sets "
+      "class`, to the "
       "program\n"
       "without probes (clang 19, -O2); but for the collections, a program lasts a millisecond, and "
       "what\n"

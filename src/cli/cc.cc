@@ -163,7 +163,9 @@ int compile(bool cxx, const std::vector<std::string>& arguments) {
     }
     // With debug information, that of every class: a class whose virtual functions are defined in
     // another file would have no fields here, and they no names. Before what the user says.
-    std::vector<std::string> flags = {"-fstandalone-debug", "-fpass-plugin=" + plugin, "-idirafter",
+    // Without it, at least the lines: steps are known by where they are.
+    std::vector<std::string> flags = {"-gline-tables-only", "-fstandalone-debug",
+                                      "-fpass-plugin=" + plugin, "-idirafter",
                                       (folder / "include").string()};
     // libstdc++ has a faster way to drop the last owner of a shared_ptr, which it hides from race
     // detectors, because they see plain writes to a count that others have updated. Whoever asks

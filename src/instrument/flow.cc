@@ -166,6 +166,9 @@ class Connector {
     return false;
   }
   void add(std::uint32_t from, std::uint32_t to, std::uint32_t how) {
+    if ((how & unit::kFlowData) != 0 && keeps_bits(instructions_[from], instructions_[to])) {
+      how &= ~std::uint32_t{unit::kFlowData};
+    }
     constexpr std::uint32_t kNeedless = unit::kFlowData | unit::kFlowControl;
     if (flow_.steps[to].looks_again && (how & kNeedless) != 0) how = unit::kFlowCompared;
     if ((how & unit::kFlowControl) != 0 &&
@@ -216,9 +219,17 @@ class Connector {
     }
   }
 
-  /// Steps that the source, a parameter, is part of the address or the arguments of, or decides
-  /// about.
+  /// Steps that the source, a parameter, is part of the address or the arguments of, decides about,
+  /// or is compared with.
   void find_steered() {
+    for (const std::uint32_t at : slicer_.joins()) {
+      // To ask whether it is still the same is to look again.
+      const auto* const compare = llvm::dyn_cast<llvm::ICmpInst>(&slicer_.join(at));
+      if (compare == nullptr || compare->isEquality()) continue;
+      const auto joined = joined_.find(at);
+      if (joined == joined_.end()) continue;
+      for (const std::uint32_t step : joined->second) flow_.steps[step].steered = true;
+    }
     for (std::uint32_t i = 0; i < flow_.steps.size() && i < kMostSteps; ++i) {
       Step& step = flow_.steps[i];
       const Arrival& arrival = slicer_.arrival(i);

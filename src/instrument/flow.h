@@ -24,7 +24,7 @@ struct Step {
   bool writes = false;
   bool call = false;
   bool steered = false;      // unit::kSteered
-  bool looks_again = false;  // it inserts a key unless it is there
+  bool looks_again = false;  // it notices what has changed since
 };
 
 struct StepFlow {

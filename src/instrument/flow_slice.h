@@ -58,6 +58,8 @@ class FlowSlicer {
   [[nodiscard]] const llvm::BitVector& decided() const { return decided_; }
   /// Where what it carries is put together with something else.
   [[nodiscard]] const std::vector<std::uint32_t>& joins() const { return joins_; }
+  /// One of joins().
+  [[nodiscard]] const llvm::Value& join(std::uint32_t at) const { return *values_[at]; }
 
  private:
   void mark(const llvm::Value& value, std::uint8_t carries);

@@ -107,7 +107,23 @@ bool is_compared_with_written(llvm::ArrayRef<const llvm::Instruction*> first,
   return compared;
 }
 
-bool inserts_if_absent(llvm::StringRef name) {
+bool keeps_bits(llvm::ArrayRef<const llvm::Instruction*> first,
+                llvm::ArrayRef<const llvm::Instruction*> second) {
+  if (first.size() != 1 || second.size() != 1 || !first.front()->hasOneUse()) return false;
+  const llvm::Instruction* const read = first.front();
+  const auto* const store = llvm::dyn_cast<llvm::StoreInst>(second.front());
+  const auto* const clear = llvm::dyn_cast<llvm::BinaryOperator>(*read->user_begin());
+  if (store == nullptr || clear == nullptr || clear->getOpcode() != llvm::Instruction::And ||
+      !llvm::isa<llvm::ConstantInt>(clear->getOperand(1)) || !clear->hasOneUse()) {
+    return false;
+  }
+  const auto* const set = llvm::dyn_cast<llvm::BinaryOperator>(*clear->user_begin());
+  return set != nullptr && set->getOpcode() == llvm::Instruction::Or &&
+         store->getValueOperand() == set;
+}
+
+bool looks_itself(llvm::StringRef name) {
+  if (name.contains("compare_exchange")) return true;
   const auto member = [&](llvm::StringRef container) {
     const std::size_t at = name.find(container);
     if (at == llvm::StringRef::npos) return false;
@@ -125,13 +141,13 @@ bool inserts_if_absent(llvm::StringRef name) {
 bool looks_again(const llvm::Instruction& instruction) {
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
     const llvm::Function* const callee = call->getCalledFunction();
-    if (callee != nullptr && inserts_if_absent(callee->getName())) return true;
+    if (callee != nullptr && looks_itself(callee->getName())) return true;
   }
   for (const llvm::DILocation* at = instruction.getDebugLoc().get(); at != nullptr;
        at = at->getInlinedAt()) {
     if (at->getInlinedAt() == nullptr) break;  // the function itself
     const llvm::DISubprogram* const inlined = at->getScope()->getSubprogram();
-    if (inlined != nullptr && inserts_if_absent(inlined->getLinkageName())) return true;
+    if (inlined != nullptr && looks_itself(inlined->getLinkageName())) return true;
   }
   return false;
 }

@@ -32,6 +32,11 @@ struct StepFacts {
 [[nodiscard]] bool is_compared_with_written(llvm::ArrayRef<const llvm::Instruction*> first,
                                             llvm::ArrayRef<const llvm::Instruction*> second);
 
+/// Whether the first step reads a word only because the second one writes some bits of it: what it
+/// reads is other bit-fields.
+[[nodiscard]] bool keeps_bits(llvm::ArrayRef<const llvm::Instruction*> first,
+                              llvm::ArrayRef<const llvm::Instruction*> second);
+
 /// Whether the function of this linkage name inserts a key unless it is there: who calls it need
 /// not have looked before.
 [[nodiscard]] bool inserts_if_absent(llvm::StringRef linkage_name);

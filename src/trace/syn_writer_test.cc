@@ -180,7 +180,7 @@ TEST(SynWriter, RefusesIdsWithoutANameAndTargetsWhereThereIsNone) {
   EXPECT_EQ(error_for([](Event& e) { e.kind = EventKind::kThreadStart, e.target = 1; }),
             "event 3: thread_start has no target, found 1");
   EXPECT_EQ(error_for([](Event& e) { e.kind = static_cast<EventKind>(kEventKindCount); }),
-            "event 3: there is no event kind 27");
+            "event 3: there is no event kind " + std::to_string(kEventKindCount));
 }
 
 TEST(SynWriter, LeavesACutFileWhenItIsNotClosed) {

@@ -26,6 +26,8 @@ struct Case {
   std::string_view unit;       // and the function that is a unit in it
   std::string_view spec = {};  // without it, the defaults and what the program says itself
   bool collection = false;     // can be driven by random calls
+  bool by_default = true;      // also found when nothing is said of sets: by a race, or because
+                               // something connects two steps
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& one) {
@@ -42,20 +44,21 @@ constexpr Case kCases[] = {
     {"critical", "Section::inside_", "Section::run"},
     {"double_checked_locking", "Lazy::made_", "Lazy::get"},
     {"file_writer", "Document::text_", "Document::save",
-     "[atomic-sets.options]\nspan-threads = true\n"},
+     "[atomic-sets.options]\nspan-threads = true\n", false, false},
     {"linked_list", "List::tail_", "List::append"},
     {"lottery", "Drum::number_", "Drum::draw"},
     {"manager", "Manager::left_", "Manager::release"},
     {"merge_sort", "Threads::available_", "split"},
     {"merge_sort2", "Sorters::running_", "Sorters::finished"},
     {"ping_pong", "Table::ball_", "Table::play"},
-    {"shop", "Shelf::items_", "Customer::buy", "[units]\nwork = [\"Customer::buy\"]\n"},
+    {"shop", "Shelf::items_", "Customer::buy", "[units]\nwork = [\"Customer::buy\"]\n", false,
+     false},
     {"suns_account", "Bank::balance_", "Bank::update"},
     {"vector_copy", "Vector::size_", "Vector::Vector", "", true},
     {"synchronized_list", "std::vector", "SynchronizedList::add_all", "", true},
     {"array_queue", "ArrayQueue::count_", "ArrayQueue::add_all", "", true},
-    {"linked_queue", "LinkedQueue::last_", "LinkedQueue::add_all", "", true},
-    {"delay_queue", "DelayQueue::size_", "DelayQueue::drain_to", "", true},
+    {"linked_queue", "LinkedQueue::last_", "LinkedQueue::add_all", "", true, false},
+    {"delay_queue", "DelayQueue::size_", "DelayQueue::drain_to", "", true, false},
     {"web_server", "Server::finishing_", "Server::serve"},
 };
 
@@ -84,8 +87,8 @@ class AtomicSetsProgram : public testing::TestWithParam<Case> {
     const Outcome recorded = shell_.run(record);
     EXPECT_EQ(recorded.code, 0) << recorded.err;
     return shell_.run(
-        "syndrome check --check atomic-sets --spec spec.toml --by-site --format json run.syn "
-        "2>/dev/null");
+        "syndrome check --check atomic-sets --atomic-sets class --spec spec.toml --by-site "
+        "--format json run.syn 2>/dev/null");
   }
 
   const Shell shell_;
@@ -103,7 +106,10 @@ TEST_P(AtomicSetsProgram, HasItsBugAndItsTwinHasNot) {
   }
   // By default the same, one for each unit and set, which a baseline knows again.
   const json joined = json::parse(
-      shell_.run("syndrome check --check atomic-sets --spec spec.toml --format json run.syn").out);
+      shell_
+          .run("syndrome check --check atomic-sets --atomic-sets class --spec spec.toml "
+               "--format json run.syn")
+          .out);
   std::set<std::string> fingerprints;
   for (const json& finding : joined["checks"][0]["findings"]) {
     EXPECT_TRUE(fingerprints.insert(finding["fingerprint"]).second) << finding;
@@ -112,15 +118,20 @@ TEST_P(AtomicSetsProgram, HasItsBugAndItsTwinHasNot) {
   EXPECT_THAT(locations, Contains(HasSubstr(std::string(GetParam().location))));
   EXPECT_THAT(units, Contains(HasSubstr(std::string(GetParam().unit))));
   if (!GetParam().spec.empty()) {
-    EXPECT_EQ(shell_.run("syndrome check --check atomic-sets run.syn").code, 0)
-        << "found by default";
+    EXPECT_EQ(shell_.run("syndrome check --check atomic-sets --atomic-sets class run.syn").code, 0)
+        << "found without its spec";
   }
+  // With nothing said at all, races or connected steps show it.
+  const Outcome unspoken = shell_.run("syndrome check run.syn");
+  EXPECT_EQ(unspoken.code, GetParam().by_default ? 1 : 0) << unspoken.out;
 
   for (const char* const record :
        {"syndrome record -q -o run.syn -- ./program fixed",
         "taskset -c 0 syndrome record -q -o run.syn -- ./program fixed"}) {
     const Outcome fixed = check(record);
     EXPECT_EQ(fixed.code, 0) << record << '\n' << fixed.out << fixed.err;
+    const Outcome unspoken_of = shell_.run("syndrome check run.syn");
+    EXPECT_EQ(unspoken_of.code, 0) << unspoken_of.out;
   }
   if (!GetParam().collection) return;
   // Random calls meet in the wrong moment in most runs, not in each.
@@ -167,8 +178,9 @@ TEST(AtomicSetsDefaults, MeanInAProgramWhatThePageSays) {
     for (const Expected& expected : kExpected) {
       const std::string which(expected.which);
       ASSERT_EQ(shell.run("syndrome record -q -o run.syn -- ./program " + which).code, 0) << which;
-      const Outcome checked =
-          shell.run("syndrome check --check atomic-sets --by-site --format json run.syn");
+      const Outcome checked = shell.run(
+          "syndrome check --check atomic-sets --atomic-sets class --by-site "
+          "--format json run.syn");
       EXPECT_EQ(checked.code, expected.locations.empty() ? 0 : 1) << which << checked.out;
       std::set<std::string> found;
       const json report = json::parse(checked.out);
@@ -195,9 +207,9 @@ TEST(AtomicSetsNoise, FindsWhatIsRareAndSaysItsSeed) {
             0);
   bool found = false;
   for (int seed = 1; seed <= 20 && !found; ++seed) {
-    const Outcome outcome =
-        shell.run("syndrome run -q --check atomic-sets --noise=" + std::to_string(seed) +
-                  " -- ./program small");
+    const Outcome outcome = shell.run(
+        "syndrome run -q --check atomic-sets --atomic-sets class --noise=" + std::to_string(seed) +
+        " -- ./program small");
     EXPECT_THAT(outcome.code, testing::AnyOf(0, 66)) << outcome.err;
     found = outcome.code == 66;
   }
@@ -218,7 +230,7 @@ TEST(AtomicSetsNoise, FindsWhatIsRareAndSaysItsSeed) {
   EXPECT_EQ(drawn.code, 0) << drawn.err;
   EXPECT_THAT(drawn.err, testing::ContainsRegex("noise of seed [0-9]+"));
   EXPECT_THAT(shell.run("syndrome run --check races -- ./program fixed").err,
-              testing::Not(HasSubstr("noise")));
+              testing::Not(HasSubstr("noise of seed")));
   const Outcome wrong = shell.run("syndrome record -o run.syn --noise=12x -- ./program");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("12x"));

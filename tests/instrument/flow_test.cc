@@ -160,7 +160,7 @@ void f(void) {
   y = a;
 }
 )"),
-              Contains("4->6 data"));
+              Contains("4->6 control"));
 }
 
 TEST_P(Flow, ReadsAreJoined) {

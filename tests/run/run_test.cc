@@ -213,9 +213,6 @@ TEST_F(Run, EndsATraceThatGrowsTooLarge) {
   EXPECT_THAT(outcome.err, HasSubstr("Atomic-sets clean"));
   EXPECT_THAT(run("syndrome run --after --check atomic-sets -- ./much").err,
               Not(HasSubstr("--disk")));
-  // What is held back takes no room.
-  EXPECT_THAT(run("syndrome run --check atomic-sets --disk 1M -- ./much").err,
-              Not(HasSubstr("--disk")));
 }
 
 // Calls that are held back (runtime/hold.h) are told when the process ends in the middle of them,
@@ -319,7 +316,7 @@ int main() {
 }
 )");
   EXPECT_EQ(run("syndrome c++ -g -O1 -pthread thrown.cc -o thrown").code, 0);
-  EXPECT_THAT(run("syndrome run --check atomic-sets -- ./thrown").err,
+  EXPECT_THAT(run("syndrome run --check atomic-sets --atomic-sets class -- ./thrown").err,
               HasSubstr("Atomic-sets violated in ./thrown: Account::balance"));
 }
 

@@ -107,7 +107,7 @@ void Detector::access(const Event& event, EventNumber number, const Names& names
     if (access.write && access.hold != 0) serve(now, thread);
     if (location.foreign(event.thread) != 0 && !access.rmw) look_at_one(now, location, thread);
     look_at_pairs(now, location, thread);
-    if (access.write && !access.atomic) look_at_checks(now, location, thread);
+    if (!access.atomic) look_at_checks(now, location, thread);
   }
   if (event.kind == EventKind::kRmw) {
     Access read = access;
@@ -230,20 +230,23 @@ const Hold* Detector::held_against(const Access& first, const Access& other) con
   return nullptr;
 }
 
-bool Detector::is_rechecked(const Now& now, const Location& location, const Access& first,
-                            const Access& other) const {
+bool Detector::is_rechecked(const Now& now, const Location& location, SiteId from,
+                            const Access& first, const Access& other) const {
   for (const Access& read : location.ways) {
-    if (read.write || read.thread != first.thread || read.number <= other.number) continue;
-    const bool in_section = std::ranges::any_of(
-        activations_.holds(first.thread),
-        [&](const Hold& hold) { return hold.since < read.number && hold.since > first.number; });
-    if (!in_section) continue;
+    if (read.write || read.thread != first.thread || read.number <= first.number) continue;
     const Activation* const both = around(now, read);
     if (both == nullptr || !reaches(*both, read)) continue;
     const SiteId step = step_in(*both, read);
+    if (step == from) continue;
+    // A later check: that one counts, and is judged by itself.
     const std::uint32_t how = flow_.how(step, step_in(*both, now.access));
     if ((how & (unit::kFlowControl | unit::kFlowCompared)) != 0) return true;
-    if (!now.access.write && flow_.decides(step)) return true;
+    const bool in_section =
+        read.number > other.number &&
+        std::ranges::any_of(activations_.holds(first.thread), [&](const Hold& hold) {
+          return hold.since < read.number && hold.since > first.number;
+        });
+    if (in_section && !now.access.write && flow_.decides(step)) return true;
   }
   return false;
 }
@@ -274,6 +277,9 @@ void Detector::look_at_one(const Now& now, const Location& location, const Threa
     candidate.waited = first.waits != second.waits;
     candidate.re_reads = !second.write && flow_.decides(second.step);
     candidate.served = first.served;
+    candidate.whole = std::ranges::any_of(location.ways, [&](const Access& access) {
+      return access.write && step_in(*unit, access) == from;
+    });
     Judgement best;
     const Access* best_other = nullptr;
     const Hold* best_hold = nullptr;
@@ -283,7 +289,7 @@ void Detector::look_at_one(const Now& now, const Location& location, const Threa
       ++counts_.candidates;
       const Hold* const hold = held_against(first, other);
       candidate.held = hold != nullptr;
-      candidate.rechecked = !first.write && is_rechecked(now, location, first, other);
+      candidate.rechecked = !first.write && is_rechecked(now, location, from, first, other);
       candidate.updates = std::ranges::any_of(location.ways, [&](const Access& read) {
         return read.thread == second.thread && !read.write && read.number > other.number &&
                read.in[0] == second.in[0] && read.hold == second.hold &&
@@ -347,6 +353,7 @@ void Detector::look_at_pair(const Now& now, const Location& location, const Rece
   candidate.re_reads = !second.write && flow_.decides(second.step);
   candidate.reaches = reaches(*unit, first) && reaches(*unit, second);
   candidate.atomic = first.atomic || second.atomic;
+  candidate.both_atomic = first.atomic && second.atomic;
   candidate.compared =
       candidate.atomic && (flow_.is_compared(first.step) || flow_.is_compared(second.step) ||
                            flow_.compares(first.step) || flow_.compares(second.step));
@@ -413,6 +420,7 @@ void Detector::look_at_checks(const Now& now, const Location& location, const Th
   if (last <= now.open.front().begin) return;
   const auto y = std::ranges::find(location.ways, last, &Access::number);
   if (y == location.ways.end() || y->hold == 0 || y->atomic) return;
+  if (!y->write && !now.access.write) return;
   const Thread& other = threads_[y->thread.index()];
   const auto section = std::ranges::find(other.sections, y->hold, &Section::hold);
   if (section == other.sections.end()) return;
@@ -444,7 +452,9 @@ bool Detector::look_at_check(const Now& now, VarId variable, const Access& first
   found.from = step_in(*unit, first);
   found.to = step_in(*unit, second);
   candidate.how = flow_.how(found.from, found.to);
-  if (found.from == found.to || (candidate.how & unit::kFlowDecides) == 0) return false;
+  constexpr std::uint32_t kConnected = unit::kFlowDecides | unit::kFlowAddress;
+  if (found.from == found.to || (candidate.how & kConnected) == 0) return false;
+  candidate.writes = second.write;
   ++counts_.candidates;
   candidate.reaches = reaches(*unit, first);
   candidate.same_object = in_one_object(now, *unit, variable, found) ||

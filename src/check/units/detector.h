@@ -149,8 +149,8 @@ class Detector {
   [[nodiscard]] bool reaches(const Activation& activation, const Access& access) const;
   /// A lock that the thread has held since before the access, and the other one did not hold.
   [[nodiscard]] const Hold* held_against(const Access& first, const Access& other) const;
-  [[nodiscard]] bool is_rechecked(const Now& now, const Location& location, const Access& first,
-                                  const Access& other) const;
+  [[nodiscard]] bool is_rechecked(const Now& now, const Location& location, SiteId from,
+                                  const Access& first, const Access& other) const;
   /// Whether the write reads fresh, in its critical section, what decides about it.
   [[nodiscard]] bool looks_again(const Now& now, const Access& first, const Thread& thread) const;
   /// An object with both locations that the activation works on, or a global variable.

@@ -10,9 +10,11 @@ Judgement judge_stale(const OneLocation& candidate) {
   Judgement best;
   if ((how & unit::kFlowData) != 0) {
     const bool pointer = (how & unit::kFlowPointer) != 0;
-    best = candidate.updates ? Judgement{Tier::kPossible, Link::kData}
-           : pointer         ? Judgement{Tier::kLikely, Link::kHandle}
-                             : Judgement{Tier::kCertain, Link::kData};
+    // What was taken out is put back, or what was read is added: nothing of v's is lost.
+    const bool kept = candidate.updates || candidate.whole || (pointer && candidate.second_writes);
+    best = kept      ? Judgement{Tier::kPossible, Link::kData}
+           : pointer ? Judgement{Tier::kLikely, Link::kHandle}
+                     : Judgement{Tier::kCertain, Link::kData};
   }
   // What v has added is lost.
   if (candidate.second_writes && candidate.added && (how & unit::kFlowReset) != 0) {
@@ -87,7 +89,7 @@ Judgement judge(const TwoLocations& candidate) {
   if (candidate.compared) return {};
   if (link != Link::kNone && together) return {stale ? Tier::kLikely : Tier::kCertain, link};
   if (!candidate.same_object) return {};
-  if (candidate.writes && together) return {Tier::kLikely, Link::kOther};
+  if (candidate.writes && together && !candidate.both_atomic) return {Tier::kLikely, Link::kOther};
   // Counters that are read one after the other may differ by what is under way, unless whoever
   // writes them always writes both.
   if (candidate.atomic) {
@@ -98,8 +100,11 @@ Judgement judge(const TwoLocations& candidate) {
 
 Judgement judge(const CheckThenAct& candidate) {
   const std::uint32_t how = candidate.reaches ? candidate.how : 0;
-  if (candidate.rechecked || !candidate.same_object || (how & unit::kFlowCompared) != 0) return {};
-  if ((how & unit::kFlowDecides) != 0) return {Tier::kLikely, Link::kControl};
+  if (candidate.rechecked || (how & unit::kFlowCompared) != 0) return {};
+  if (candidate.writes && candidate.same_object && (how & unit::kFlowDecides) != 0) {
+    return {Tier::kLikely, Link::kControl};
+  }
+  if ((how & unit::kFlowAddress) != 0) return {Tier::kLikely, Link::kAddress};
   return {};
 }
 

@@ -63,6 +63,7 @@ struct OneLocation {
   bool rechecked = false;  // e2's critical section reads the location again, and that decides e2
   bool served = false;     // e1 has decided about a write in its own critical section
   bool re_reads = false;   // e2 reads, and what it reads decides about something
+  bool whole = false;      // the step of e1 has written the location as well
   bool updates = false;    // e2 writes what it has just read, changed: what v wrote is not lost
   bool added = false;      // v has read the location when it writes it, in one step or section
 };
@@ -79,7 +80,8 @@ struct TwoLocations {
   bool same_object = false;  // u or v works on an object that has both
   bool held = false;
   bool atomic = false;
-  bool compared = false;  // a compare-and-swap behind them notices
+  bool both_atomic = false;  // home-made synchronization, mostly
+  bool compared = false;     // a compare-and-swap behind them notices
   bool waited = false;
   bool other_writes = false;   // v does
   bool other_section = false;  // in one critical section
@@ -91,10 +93,12 @@ struct TwoLocations {
 };
 [[nodiscard]] Judgement judge(const TwoLocations& candidate);
 
-/// e1 reads one location, e2 writes another; v writes the first and accesses the second, in one
-/// critical section, in between. None of the 14 patterns: a cycle of two units.
+/// e1 reads one location, e2 accesses another; v writes the first and comes to the second, in one
+/// critical section, in between, and e2 or that one writes. None of the 14 patterns: a cycle of two
+/// units.
 struct CheckThenAct {
   std::uint32_t how = 0;
+  bool writes = false;  // e2 does
   bool reaches = true;
   bool same_object = false;
   bool rechecked = false;  // e2's critical section reads what others have written since, and that

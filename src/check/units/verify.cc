@@ -117,7 +117,8 @@ std::optional<std::string> Verifier::reject_cycle(const Found& found) const {
       y->event.var() != found.second || second->event.var() != found.second) {
     return "an event is at another location";
   }
-  if (x->event.kind == EventKind::kRead || second->event.kind == EventKind::kRead) {
+  if (x->event.kind == EventKind::kRead ||
+      (y->event.kind == EventKind::kRead && second->event.kind == EventKind::kRead)) {
     return "an edge is no conflict";
   }
   const bool one_section = std::ranges::any_of(x->held, [&](const auto& hold) {
