@@ -67,10 +67,12 @@ TEST(RuleOfOneLocation, data_is_stale_after_a_wait_and_after_another_check) {
             "certain data");
 }
 
-TEST(RuleOfOneLocation, a_pointer_is_likely) {
-  EXPECT_EQ(judged(stale(unit::kFlowData | unit::kFlowPointer)), "likely handle");
+TEST(RuleOfOneLocation, a_pointer_is_likely_where_it_is_read_again) {
+  EXPECT_EQ(judged(stale(unit::kFlowData | unit::kFlowPointer), kReread), "likely handle");
+  // What was taken out is put back.
+  EXPECT_EQ(judged(stale(unit::kFlowData | unit::kFlowPointer)), "possible data");
   // A pointer that data was not.
-  EXPECT_EQ(judged(stale(unit::kFlowPointer)), "possible none");
+  EXPECT_EQ(judged(stale(unit::kFlowPointer), kReread), "possible none");
 }
 
 TEST(RuleOfOneLocation, what_is_only_added_loses_nothing) {
@@ -81,9 +83,11 @@ TEST(RuleOfOneLocation, what_is_only_added_loses_nothing) {
 TEST(RuleOfOneLocation, what_was_taken_out_is_put_back) {
   EXPECT_EQ(judged(stale(unit::kFlowData), [](OneLocation& c) { c.whole = true; }),
             "possible data");
-  EXPECT_EQ(
-      judged(stale(unit::kFlowData | unit::kFlowPointer), [](OneLocation& c) { c.whole = true; }),
-      "possible data");
+  constexpr auto kWhole = [](OneLocation& c) {
+    c.whole = true;
+    c.second_writes = false;
+  };
+  EXPECT_EQ(judged(stale(unit::kFlowData | unit::kFlowPointer), kWhole), "possible data");
 }
 
 TEST(RuleOfOneLocation, compared_is_judged_by_nothing_else) {
@@ -163,7 +167,7 @@ OneLocation atomic(std::uint32_t how) {
 
 TEST(RuleOfOneLocation, atomics_count_with_data) {
   EXPECT_EQ(judged(atomic(unit::kFlowData)), "certain data");
-  EXPECT_EQ(judged(atomic(unit::kFlowData | unit::kFlowPointer)), "likely handle");
+  EXPECT_EQ(judged(atomic(unit::kFlowData | unit::kFlowPointer), kReread), "likely handle");
   EXPECT_EQ(judged(atomic(unit::kFlowAddress)), "");
   EXPECT_EQ(judged(atomic(unit::kFlowJoined)), "");
   EXPECT_EQ(judged(atomic(unit::kFlowSource), [](OneLocation& c) { c.first_writes = true; }), "");
