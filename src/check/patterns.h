@@ -17,6 +17,9 @@
 
 namespace syndrome::check::atomic_sets {
 
+/// The rule of a cycle that is none of the patterns.
+inline constexpr std::string_view kCycleRule = "set-cycle";
+
 /// One event of a pattern.
 struct Step {
   bool other = false;   // of u', not of u

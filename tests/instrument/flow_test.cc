@@ -105,7 +105,7 @@ void f(void) {
     y = 1;
 }
 )"),
-              ElementsAre("3->4 control"));
+              ElementsAre("3->4 control constant decides"));
 }
 
 TEST_P(Flow, AnAssertionDecidesNothing) {
@@ -137,7 +137,7 @@ void f(void) {
     pop();
 }
 )"),
-              ElementsAre("3->4 control result"));
+              ElementsAre("3->4 control result decides"));
 }
 
 TEST_P(Flow, ControlIsForward) {

@@ -38,8 +38,9 @@ std::string describe(std::string_view unit, const unit::Site& site) {
 
 std::string how(std::uint32_t flow) {
   std::string text;
-  constexpr std::array<const char*, 8> kHow = {"data",   "address", "control",  "joined",
-                                               "source", "result",  "compared", "pointer"};
+  constexpr std::array<const char*, 12> kHow = {"data",     "address", "control",  "joined",
+                                                "source",   "result",  "compared", "pointer",
+                                                "constant", "reset",   "reread",   "decides"};
   for (std::size_t i = 0; i < kHow.size(); ++i) {
     if ((flow >> i & 1) != 0) text += " " + std::string(kHow.at(i));
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <tuple>
 
-#include "check/atomic_sets/verify.h"
+#include "check/patterns.h"
 
 namespace syndrome::check::atomic_sets {
 namespace {

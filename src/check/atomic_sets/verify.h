@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,8 +16,6 @@
 #include "check/witnesses.h"
 
 namespace syndrome::check::atomic_sets {
-
-inline constexpr std::string_view kCycleRule = "set-cycle";
 
 class Verifier {
  public:

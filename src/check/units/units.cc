@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "check/atomic_sets/verify.h"
 #include "check/patterns.h"
 #include "check/units/detector.h"
 #include "check/units/verify.h"
