@@ -1,5 +1,5 @@
-// A hash for numbers whose low bits say little, such as addresses: tsl::robin_map takes the low
-// bits of the hash, and std::hash of a number is the number.
+// A hash for numbers whose bits say little in places: tsl::robin_map takes the low bits of the hash,
+// and std::hash of a number is the number.
 
 #pragma once
 
@@ -8,10 +8,15 @@
 
 namespace syndrome {
 
+__extension__ using Uint128 = unsigned __int128;
+
+/// Every bit of the number has a part in the low bits of the hash: keys that differ in their upper
+/// bits alone, such as a shard above a version, must not fall on one place.
 struct MixHash {
   [[nodiscard]] std::size_t operator()(std::uint64_t value) const {
-    const std::uint64_t mixed = value * 0x9E3779B97F4A7C15u;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+    const Uint128 product = Uint128{value} * 0x9E3779B97F4A7C15u;
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(product) ^
+                                    static_cast<std::uint64_t>(product >> 64));
   }
 };
 
