@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "trace/output_file.h"
 #include "trace/std_format.h"
 #include "trace/syn_writer.h"
 
@@ -76,18 +77,27 @@ Status write_file(const std::string& path, std::string_view text) {
   const auto fail = [&path](const Error& error) {
     return Error{fmt::format("{}: {}", path, error.message)};
   };
+  if (const Status planted = trace::refuse_planted(path); !planted) return fail(planted.error());
   struct stat old{};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   // A link is written through, so that it stays a link.
   struct stat link{};
   const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   const bool aside = !is_link && (!exists || S_ISREG(old.st_mode));
-  const std::string part = aside ? fmt::format("{}.{}.part", path, ::getpid()) : path;
-  const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return fail(cannot("open for writing"));
+  std::string part = path;
+  int descriptor = -1;
+  if (aside) {
+    Result<trace::PartFile> made = trace::make_part(path);
+    if (!made) return fail(made.error());
+    descriptor = made->fd.release();
+    part = std::move(made->name);
+  } else {
+    descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0) return fail(cannot("open the file for writing"));
+  }
   Status status = write_all(descriptor, text);
   if (::close(descriptor) != 0 && status) status = cannot("write");
-  if (aside && status && exists) static_cast<void>(::chmod(part.c_str(), old.st_mode & 07777U));
+  if (aside && status && exists) static_cast<void>(::chmod(part.c_str(), old.st_mode & 0777U));
   if (aside && status && ::rename(part.c_str(), path.c_str()) != 0) {
     status = cannot("give the finished file its name");
   }
