@@ -35,6 +35,9 @@ struct CheckCall {
   bool quiet = false;
   bool told = false;  // the traces are what was told of a run while it ran (live/told_trace.h)
   bool only_shared = false;  // they are recordings, of which only verdicts matter
+  /// The program of the traces has just run here: they may name any source file.
+  bool own_program = false;
+  std::vector<std::string> source_folders;  // whose files traces may name, too
   FilterOptions filter;
   RenderOptions render;
   std::optional<Ended> ended;  // how the program of the first trace ended, if the trace does not say
@@ -88,6 +91,7 @@ class Checker {
   void help_with(const std::string& file);
   [[nodiscard]] trace::CaptureSelection what_matters() const;
   void say_what_is_deterministic(bool recorded, check::Options& options) const;
+  [[nodiscard]] report::AllowedSources allowed_sources(const std::string& file) const;
   report::Report report_on(const std::string& file, const check::PassResult& result);
   void filter(report::Report& report);
   void show(report::Report report);

@@ -274,6 +274,7 @@ int run(RunCall& call) {
 void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments) {
   auto call = std::make_shared<RunCall>();
   call->record->ignore_pipe = pipe_ignored;
+  call->check.own_program = true;
   call->check.render.stream = STDERR_FILENO;
   CLI::App* command = app.add_subcommand(
       "run", "Run a program that was built with `syndrome c++` and check what it did");
