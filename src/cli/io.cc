@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "event/clean.h"
 #include "trace/output_file.h"
 #include "trace/std_format.h"
 #include "trace/syn_writer.h"
@@ -39,7 +40,7 @@ bool has_suffix(std::string_view path, std::string_view suffix) {
 }  // namespace
 
 void complain(std::string_view message) {
-  const std::string line = fmt::format("syndrome: {}\n", message);
+  const std::string line = fmt::format("syndrome: {}\n", clean_lines(message));
   static_cast<void>(write_all(STDERR_FILENO, line));
 }
 
@@ -70,6 +71,10 @@ Status write_to(int stream, std::string_view text) {
 
 Status write_stdout(std::string_view text) {
   return write_to(STDOUT_FILENO, text);
+}
+
+Status print_lines(std::string_view text) {
+  return write_stdout(clean_lines(text));
 }
 
 Status write_file(const std::string& path, std::string_view text) {

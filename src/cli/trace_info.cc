@@ -13,6 +13,7 @@
 #include "check/pass.h"
 #include "cli/command.h"
 #include "cli/io.h"
+#include "event/clean.h"
 #include "cli/progress.h"
 #include "report/cells.h"
 #include "report/words.h"
@@ -204,7 +205,8 @@ int run(const InfoCall& call) {
   }
   for (const std::string& warning : info->warnings) warn(call.trace, warning);
   const Status status =
-      write_stdout(call.format == "json" ? as_json(call, *info) : as_text(call, *info));
+      write_stdout(call.format == "json" ? clean_json(as_json(call, *info))
+                                         : clean_lines(as_text(call, *info)));
   if (status) return kClean;
   complain(status.error().message);
   return kWrong;
