@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFindingsInRun = 66;
+
+/// Whoever ends us with a signal may end us for good some seconds later: how long what is left is
+/// looked at before what was found is said.
+constexpr std::chrono::milliseconds kGrace(1200);
 
 struct RunCall {
   std::shared_ptr<record::Options> record = std::make_shared<record::Options>();
@@ -189,6 +194,7 @@ record::Ended run_once(RunCall& call) {
     if (call.eager) eager.emplace(call.check, output);
     ended = record::record(*call.record);
   }
+  if (ended.in_a_hurry) end_soon();
   call.check.traces = traces_of(output, begin);
   constexpr int kSignalBase = 128;
   const int number = ended.killed ? ended.exit_code - kSignalBase : ended.exit_code;
@@ -220,7 +226,6 @@ int run_series(RunCall& call, Checker& checker, const Scratch& scratch) {
     scratch.clear();
     ended = run_once(call);
     any |= !call.check.traces.empty();
-    catch_ending();
     checker.add_run();
     if (ended.killed || ended.asked_to_end || interrupted()) break;
     if (call.check.traces.empty()) break;  // the message is the same each time
@@ -260,12 +265,12 @@ int run(RunCall& call) {
     call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
   }
   call.record->quiet = true;
+  call.record->set_handlers = [] { catch_ending(kGrace); };
   call.check.render.suggest_runs = call.runs == 1 && !call.record->noise;
   if (call.runs > 1) return run_series(call, checker, scratch);
   const record::Ended ended = run_once(call);
   if (call.check.traces.empty()) return ended.exit_code;
   // A second trace of a call is a report of its own; JSON of several is a list.
-  catch_ending();
   return exit_code_of(call, ended, checker.run());
 }
 
