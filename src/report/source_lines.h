@@ -23,10 +23,10 @@ struct AllowedSources {
   /// All of them: the program has just run here, and its trace is ours.
   bool any = false;
   /// Likewise what is below these, where names are looked for, too.
-  std::vector<std::string> folders;
+  std::vector<std::string> folders = {};
   /// Files of the traced program by the names that its sites use (report/program_sources.h). Asked
   /// when a file is not below the folders, at most once.
-  std::function<std::map<std::string, std::string>()> program;
+  std::function<std::map<std::string, std::string>()> program = {};
 };
 
 class SourceLines {

@@ -98,7 +98,9 @@ TEST_F(Planted, TheSourcesOfAProgramAreShownWhereverOneLooksFrom) {
   EXPECT_THAT(anybodys.out, ::testing::Not(HasSubstr(kLine)));
   EXPECT_THAT(anybodys.err, HasSubstr("source lines are left out"));
   EXPECT_THAT(look("chmod o-w secure").out, HasSubstr(kLine));
-  if (root()) EXPECT_THAT(look("chown 65534 secure").out, ::testing::Not(HasSubstr(kLine)));
+  if (root()) {
+    EXPECT_THAT(look("chown 65534 secure").out, ::testing::Not(HasSubstr(kLine)));
+  }
   EXPECT_THAT(look("rm secure").out, ::testing::Not(HasSubstr(kLine)));
 }
 
