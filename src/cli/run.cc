@@ -183,6 +183,17 @@ void warn_of_full(const RunCall& call) {
   }
 }
 
+/// A recording is gone through once before its first event is looked at. Of one that nobody wants to
+/// keep, leaves what can be looked at before somebody ends us for good: some five million events.
+void shorten(const std::vector<std::string>& traces) {
+  constexpr std::uintmax_t kMost = std::uintmax_t{2} << 20;
+  for (const std::string& trace : traces) {
+    std::error_code unknown;
+    const std::uintmax_t size = fs::file_size(trace, unknown);
+    if (!unknown && size > kMost) fs::resize_file(trace, kMost, unknown);
+  }
+}
+
 /// Runs the program; the call's traces are what it has left.
 record::Ended run_once(RunCall& call) {
   const std::string& output = call.record->output;
@@ -194,8 +205,12 @@ record::Ended run_once(RunCall& call) {
     if (call.eager) eager.emplace(call.check, output);
     ended = record::record(*call.record);
   }
-  if (ended.in_a_hurry) end_soon();
   call.check.traces = traces_of(output, begin);
+  if (ended.in_a_hurry) {
+    end_soon();
+    const bool kept = !call.check.title;
+    if (!kept && !call.check.told) shorten(call.check.traces);
+  }
   constexpr int kSignalBase = 128;
   const int number = ended.killed ? ended.exit_code - kSignalBase : ended.exit_code;
   call.check.ended = Ended{ended.killed, static_cast<std::uint32_t>(number), std::nullopt};

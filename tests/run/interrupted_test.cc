@@ -90,14 +90,14 @@ TEST_F(Interrupted, ADefaultRunSaysWhatItFoundWhenATestRunnerGivesUp) {
 TEST_F(Interrupted, AnotherCtrlCEndsTheCheckAndNotTheReport) {
   // The second comes when the program has ended: while the recorder writes what is left, or later.
   const Outcome outcome = ended(
-      "", 200'000, "kill -INT $r; while kill -0 $p 2>/dev/null; do :; done; kill -INT $r");
+      "", 20'000, "kill -INT $r; while kill -0 $p 2>/dev/null; do :; done; kill -INT $r");
   EXPECT_EQ(outcome.code, 128 + 2) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("data race on racy"));
 }
 
 // Much more than can be looked at in that time.
 TEST_F(Interrupted, ALargeRunIsNotLookedAtToTheEnd) {
-  const Outcome outcome = ended("", 1'500'000, "kill -TERM $r");
+  const Outcome outcome = ended("", 100'000, "kill -TERM $r");
   EXPECT_EQ(outcome.code, 128 + 15) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("data race on racy"));
   RecordProperty("seconds", std::to_string(seconds()));
