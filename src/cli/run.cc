@@ -184,9 +184,10 @@ void warn_of_full(const RunCall& call) {
 }
 
 /// A recording is gone through once before its first event is looked at. Of one that nobody wants to
-/// keep, leaves what can be looked at before somebody ends us for good: some five million events.
+/// keep, leaves what can be looked at before somebody ends us for good: some fifteen million events.
 void shorten(const std::vector<std::string>& traces) {
-  constexpr std::uintmax_t kMost = std::uintmax_t{2} << 20;
+  // Less may lack what quiet threads have done: the recorder looks at them ten times a second.
+  constexpr std::uintmax_t kMost = std::uintmax_t{6} << 20;
   for (const std::string& trace : traces) {
     std::error_code unknown;
     const std::uintmax_t size = fs::file_size(trace, unknown);

@@ -223,6 +223,8 @@ std::string index_row(std::uint64_t seed) {
   file.trace = {1, 2, 3, 4};
   file.index = builder.finish();
   file.index.threads = trace.names.table(Space::kThread).size();
+  file.index.chunks = {{.names = true, .space = 1, .count = 2, .offset = 64},
+                       {.count = static_cast<std::uint32_t>(trace.events.size()), .offset = 200}};
   file.index.format = "std";
   file.index.warnings = {"a warning"};
   const std::vector<std::byte> row = explore::pack(file);
@@ -254,13 +256,13 @@ Strings findings() {
 {"event":12,"thread":"T1","op":"w","target":"x","block":2}],"blocks":[{"begin":2,"end":13,"thread":"T1",
 "label":"f","file":"a.c","line":2}],"threads":[{"thread":"T2","fork":1,"creator":"T1","file":"a.c",
 "line":9}],"count":2}],"notes":["n"],"stats":{"a":1}},{"check":"races","engine":"","verdict":"clean",
-"seconds":0,"findings":[]}],"sources":[{"file":"a.c","changed":true,"lines":{"3":"x = 1;"}}]})",
+"seconds":0,"findings":[]}],"sources":[{"file":"a.c","changed":true,"lines":[{"line":3,"text":"x = 1;"}]}]})",
       R"([{"version":1,"tool":{"name":"syndrome","version":"0.1.0"},"trace":{"file":"t","events":9,"threads":2,
-"variables":1,"locks":0,"blocks":0},"checks":[{"check":"atomic-sets","verdict":"violated","findings":[{
+"variables":1,"locks":0,"blocks":0},"checks":[{"check":"atomic-sets","verdict":"violated","seconds":0,"findings":[{
 "check":"atomic-sets","rule":"pattern","certainty":"observed","message":"m","event":3,"fingerprint":"f",
 "pattern":1,"locations":["x"],"set":"S","events":[1,2,3],"units":[1,2],"sites":[{"event":1,"thread":"a","op":"r",
 "target":"x"},{"event":2,"thread":"b","op":"w","target":"x"},{"event":3,"thread":"a","op":"w","target":"x"}]}]},
-{"check":"nondeterminism","verdict":"violated","findings":[{"check":"nondeterminism","rule":
+{"check":"nondeterminism","verdict":"violated","seconds":0,"findings":[{"check":"nondeterminism","rule":
 "nondeterministic-read","certainty":"predicted","message":"m","event":7,"fingerprint":"g","read":7,"write":4,
 "challenger":0,"schedule":[1,2,6,7],"variable":"x","sites":[{"event":4,"thread":"a","op":"w","target":"x"},
 {"event":7,"thread":"b","op":"r","target":"x"}]}]}]}])"};
