@@ -40,7 +40,8 @@ struct CheckCall {
   std::vector<std::string> source_folders;  // whose files traces may name, too
   FilterOptions filter;
   RenderOptions render;
-  std::optional<Ended> ended;  // how the program of the first trace ended, if the trace does not say
+  std::optional<Ended>
+      ended;  // how the program of the first trace ended, if the trace does not say
   /// Called while a trace is looked at, about ten times a second.
   std::function<void(const check::Tick&)> on_progress;
   /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.

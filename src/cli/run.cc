@@ -183,8 +183,9 @@ void warn_of_full(const RunCall& call) {
   }
 }
 
-/// A recording is gone through once before its first event is looked at. Of one that nobody wants to
-/// keep, leaves what can be looked at before somebody ends us for good: some fifteen million events.
+/// A recording is gone through once before its first event is looked at. Of one that nobody wants
+/// to keep, leaves what can be looked at before somebody ends us for good: some fifteen million
+/// events.
 void shorten(const std::vector<std::string>& traces) {
   // Less may lack what quiet threads have done: the recorder looks at them ten times a second.
   constexpr std::uintmax_t kMost = std::uintmax_t{6} << 20;

@@ -21,8 +21,8 @@ bool is_plain(char c) {
 template <class Keep, class Replace>
 void split(std::string_view text, Keep keep, Replace replace) {
   while (!text.empty()) {
-    const std::size_t plain = static_cast<std::size_t>(
-        std::ranges::find_if_not(text, is_plain) - text.begin());
+    const std::size_t plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
     keep(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) return;

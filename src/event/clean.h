@@ -29,8 +29,8 @@ struct Utf8 {
 /// The same for text of several lines: '\n' and '\t' stay.
 [[nodiscard]] std::string clean_lines(std::string_view text);
 
-/// The same for JSON, without any loss: \u202e in place of each. (Below U+0020, JSON has nothing but
-/// its own line ends.)
+/// The same for JSON, without any loss: \u202e in place of each. (Below U+0020, JSON has nothing
+/// but its own line ends.)
 [[nodiscard]] std::string clean_json(std::string_view text);
 
 }  // namespace syndrome

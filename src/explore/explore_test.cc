@@ -288,8 +288,8 @@ TEST(Explore, where_the_folder_takes_no_files_the_cache_does) {
   ::unsetenv("XDG_CACHE_HOME");
 }
 
-// Who can write into the folder of a trace must not make us write elsewhere, or believe what they say
-// is in it.
+// Who can write into the folder of a trace must not make us write elsewhere, or believe what they
+// say is in it.
 TEST(Explore, nothing_is_written_through_a_link) {
   const Folder folder;
   const std::string path = folder.file("t.std");

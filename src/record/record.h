@@ -36,7 +36,7 @@ struct Ended {
   /// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
   /// as shells have it; 2, without running it, when another recording writes to the output.
   int exit_code = 0;
-  bool killed = false;  // by a signal
+  bool killed = false;        // by a signal
   bool asked_to_end = false;  // somebody has sent us, or us as well, SIGINT, SIGTERM or SIGHUP
   bool in_a_hurry = false;    // SIGTERM or SIGHUP, or one more when the program had ended
 };

@@ -141,9 +141,8 @@ bool Recorder::work(bool all, bool ended) {
     // Asked before: what it writes between this question and its death is found by finish().
     // One that nobody can see is taken to end with the program.
     // How the program itself ended is known when whoever waits for it has told us.
-    const bool alive = process->is_program() && !ended
-                           ? true
-                           : process->alive() && !(process->hidden() && ended);
+    const bool alive =
+        process->is_program() && !ended ? true : process->alive() && !(process->hidden() && ended);
     if (stopped_) {
       if (!alive) process.reset();
       continue;

@@ -117,8 +117,7 @@ class Reader {
     return result;
   }
 
-  std::vector<std::uint64_t> numbers(const Json& object, const char* key,
-                                     const std::string& path) {
+  std::vector<std::uint64_t> numbers(const Json& object, const char* key, const std::string& path) {
     std::vector<std::uint64_t> result;
     list(object, key, path, false, [&](const Json& value, const std::string& here) {
       if (!value.is_number_unsigned()) return fail(here, "a whole number", kind_of(value));

@@ -55,9 +55,9 @@ std::map<std::string, std::string> sources_of(const std::vector<std::string>& mo
         const std::string_view name = unit.text(offset);
         if (name.empty()) return;
         const bool absolute = name.starts_with('/');
-        sources.try_emplace(std::string(name),
-                            absolute ? std::string(name)
-                                     : std::string(unit.directory()) + "/" + std::string(name));
+        sources.try_emplace(
+            std::string(name),
+            absolute ? std::string(name) : std::string(unit.directory()) + "/" + std::string(name));
       };
       for (const unit::Function& function : unit.functions()) add(function.file);
       for (const unit::Site& site : unit.sites()) add(site.file);

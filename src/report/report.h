@@ -177,10 +177,10 @@ struct Cause {
   std::string variable;
   EventNumber read = 0;
   EventNumber write = 0;
-  std::string thread;      // that read it
-  std::string writer;      // the other one
-  std::string function;    // of the writer; may be empty
-  bool unfinished = true;  // that function was not finished at the end
+  std::string thread;       // that read it
+  std::string writer;       // the other one
+  std::string function;     // of the writer; may be empty
+  bool unfinished = true;   // that function was not finished at the end
   std::vector<Site> sites;  // the two, ascending by event
   [[nodiscard]] const Site* site_at(EventNumber event) const;
 };

@@ -1,6 +1,6 @@
 // The lines of source files, for reports to show. A trace may come from another machine or another
-// checkout: a file that is not there is no error, it is just not shown. And it may come from somebody
-// who wants to see another file: only what is allowed is read (AllowedSources).
+// checkout: a file that is not there is no error, it is just not shown. And it may come from
+// somebody who wants to see another file: only what is allowed is read (AllowedSources).
 
 #pragma once
 
@@ -49,9 +49,9 @@ class SourceLines {
 
   /// The file that a site calls `name`: under that name; in the allowed folders and that of the
   /// trace; and, when the name is absolute, under its last parts in the current directory and the
-  /// allowed folders ("src/bank.cc" for "/home/ann/bank/src/bank.cc"), so that another checkout will
-  /// do. Null when there is none that is allowed, where symbolic links end, and a regular file of at
-  /// most kMostBytes. Each file is read once.
+  /// allowed folders ("src/bank.cc" for "/home/ann/bank/src/bank.cc"), so that another checkout
+  /// will do. Null when there is none that is allowed, where symbolic links end, and a regular file
+  /// of at most kMostBytes. Each file is read once.
   [[nodiscard]] const File* find(const std::string& name);
 
   /// Names of regular files that are there and not allowed.

@@ -81,8 +81,8 @@ TEST_F(SourceLinesTest, a_trace_does_not_choose_which_files_are_shown) {
   EXPECT_NE(lines.find("src/main.cc"), nullptr);
   EXPECT_NE(lines.find((mine / "src/main.cc").string()), nullptr);
   EXPECT_NE(lines.find("../mine/src/main.cc"), nullptr);
-  const std::set<std::string> refused = {secret, "../src/secret", "secret", "link.cc",
-                                         "sources/secret", "src/../../src/secret"};
+  const std::set<std::string> refused = {secret,    "../src/secret",  "secret",
+                                         "link.cc", "sources/secret", "src/../../src/secret"};
   for (const std::string& name : refused) EXPECT_EQ(lines.find(name), nullptr) << name;
   EXPECT_EQ(lines.find((path_ / "missing").string()), nullptr);
   EXPECT_EQ(lines.find(path_.string()), nullptr);

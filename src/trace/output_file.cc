@@ -50,8 +50,8 @@ Result<PartFile> make_part(const std::string& path, mode_t mode) {
     if (::getrandom(&number, sizeof number, 0) != sizeof number) return cannot("get a random name");
     PartFile part;
     part.name = fmt::format("{}.{:016x}.part", path, number);
-    part.fd = Fd(::open(part.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                        mode));
+    part.fd =
+        Fd(::open(part.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (part.fd.valid()) return part;
     if (errno != EEXIST && errno != EINTR) break;
   }

@@ -1,10 +1,11 @@
-// Where a text is written to piece by piece, and what every file that we write has in common: nobody
-// else can make us write into a file of their choice.
+// Where a text is written to piece by piece, and what every file that we write has in common:
+// nobody else can make us write into a file of their choice.
 
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>

@@ -69,7 +69,6 @@ class TextSource : public Source {
   static constexpr std::uint64_t kMostWithoutEvent = std::uint64_t{256} << 20U;
 
  protected:
-
   /// Parses whole lines from `p` on, until `end`, a full batch or a failure. Returns where the next
   /// line begins. Counts every line in line_ before anything can fail in it.
   virtual const char* parse(const char* p, const char* end) = 0;

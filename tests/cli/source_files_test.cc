@@ -20,8 +20,7 @@ class SourceFiles : public testing::Test {
     shell_.write("other/secret", "root:$6$hash:19000\ndaemon:*:19000\n");
     shell_.write("work/mine.c", "x = 1;\nx = 2;\n");
     secret_ = (shell_.directory() / "other/secret").string();
-    shell_.write("work/theirs.std",
-                 "t1|w(x)|" + secret_ + ":1:1\nt2|w(x)|" + secret_ + ":2:1\n");
+    shell_.write("work/theirs.std", "t1|w(x)|" + secret_ + ":1:1\nt2|w(x)|" + secret_ + ":2:1\n");
     shell_.write("work/mine.std", "t1|w(x)|mine.c:1:1\nt2|w(x)|mine.c:2:1\n");
     shell_.write("work/dots.std", "t1|w(x)|../other/secret:1:1\nt2|w(x)|../other/secret:2:1\n");
   }

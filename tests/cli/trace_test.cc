@@ -149,8 +149,8 @@ TEST_F(TraceCommand, AReaderThatLeavesIsNoError) {
 // U+202E in the name of a variable; ESC where a file that is no text trace allows it.
 TEST_F(TraceCommand, NamesDoNotActOnTheTerminal) {
   const std::string bad = "x\xE2\x80\xAE";
-  shell_.write("t.std", "T1|begin(f)|0\nT1|r(" + bad + ")|a.c:1\nT2|w(" + bad +
-                            ")|b.c:2\nT1|w(" + bad + ")|a.c:3\nT1|end(f)|0\n");
+  shell_.write("t.std", "T1|begin(f)|0\nT1|r(" + bad + ")|a.c:1\nT2|w(" + bad + ")|b.c:2\nT1|w(" +
+                            bad + ")|a.c:3\nT1|end(f)|0\n");
   for (const char* command :
        {"trace cat t.std", "trace cat --number t.std", "trace convert t.std --to std -o -",
         "check t.std", "check --format json t.std", "check --format sarif t.std",

@@ -144,8 +144,8 @@ std::string written(std::uint64_t seed, bool syn) {
   if (fd < 0) std::abort();
   ::close(fd);
   {
-    const auto sink = good(syn ? trace::write_syn(name, {.chunk_events = 16})
-                               : trace::write_std(name));
+    const auto sink =
+        good(syn ? trace::write_syn(name, {.chunk_events = 16}) : trace::write_std(name));
     good(sink->append(trace.events, trace.names));
     good(sink->close());
   }
@@ -197,8 +197,7 @@ Strings recordings() {
       words.access(++now, kHeap, both);
       words.range(++now, i % 2 == 0, kHeap, 64, reads);
       words.locals(++now, kHeap + 4096, 32);
-      words.sync(++now, wire::Sync::kRelease, kLock,
-                 versions.take(wire::Sync::kRelease, kLock));
+      words.sync(++now, wire::Sync::kRelease, kLock, versions.take(wire::Sync::kRelease, kLock));
     }
     words.exit(++now, entry);
   }
@@ -301,8 +300,8 @@ Strings programs() {
   const std::vector<std::byte> bytes = unit.bytes();
   struct Section {
     std::uint32_t name = 0;
-    std::uint32_t type = 1;    // SHT_PROGBITS
-    std::uint64_t flags = 3;   // SHF_WRITE | SHF_ALLOC
+    std::uint32_t type = 1;   // SHT_PROGBITS
+    std::uint64_t flags = 3;  // SHF_WRITE | SHF_ALLOC
     std::uint64_t address = 0;
     std::uint64_t offset = 64;
     std::uint64_t size = 0;
@@ -310,7 +309,10 @@ Strings programs() {
   } section;
   section.size = bytes.size();
   std::string elf(64, '\0');
-  std::memcpy(elf.data(), "\x7f" "ELF\2\1\1", 7);
+  std::memcpy(elf.data(),
+              "\x7f"
+              "ELF\2\1\1",
+              7);
   const std::uint64_t table = 64 + bytes.size();
   const std::uint16_t one = 1;
   const std::uint16_t size = sizeof section;
@@ -323,16 +325,20 @@ Strings programs() {
 }
 
 std::vector<ReaderKind> make_kinds() {
-  const std::vector<std::string_view> json = {"\"", "{", "}", "[", "]", ":", ",", "null", "-1", "1e999",
-                                              "18446744073709551616", "\\ud800", "true"};
+  const std::vector<std::string_view> json = {
+      "\"",      "{",   "}", "[", "]", ":", ",", "null", "-1", "1e999", "18446744073709551616",
+      "\\ud800", "true"};
   return {
-      {"std", [] { return many(false); }, read_trace,
+      {"std",
+       [] { return many(false); },
+       read_trace,
        {"|", "(", ")", "\n", "\r\n", "#", "acq", "rel", "begin", "end", "fork", "join", "%7C"}},
       {"csv",
        [] {
          return Strings{"r(x),,\n,w(x),\nstart(T2),,\n,acq(L),\n,rel(L),\njoin(T2),,\n,,sync(x)\n"};
        },
-       read_trace, {",", "\n", "r(", "acq(", "start(T", "join(T", "sync(", ")"}},
+       read_trace,
+       {",", "\n", "r(", "acq(", "start(T", "join(T", "sync(", ")"}},
       {"roadrunner",
        [] {
          return Strings{
@@ -340,7 +346,8 @@ std::vector<ReaderKind> make_kinds() {
              "@ Rd(1,null.test/Test.x_I) f.java:1:2\n@ Wr(1,@04.test/Test.y_I)\n@ ARd(1,@05[3])\n"
              "@ Release(1,@03)\n@ Join(0,1)\n@ Exit(0,test/Test.run()V)\n"};
        },
-       read_trace, {"@ ", "Enter(", "Exit(", ")", ",", "@03", "\n", "Rd(", "AWr("}},
+       read_trace,
+       {"@ ", "Enter(", "Exit(", ")", ",", "@03", "\n", "Rd(", "AWr("}},
       {"syn", [] { return many(true); }, read_syn_file, {}},
       {"recording", recordings, read_recording, {}},
       {"spec",
@@ -354,9 +361,7 @@ std::vector<ReaderKind> make_kinds() {
        [](const std::string& bytes) { return spec::parse_spec(bytes).ok(); },
        {"[", "]", "=", "\"", "re:", "(", ")*", "{1000}", "[[", "\"\"\"", "#", "0x", "1979-05-27"}},
       {"suppressions",
-       [] {
-         return Strings{"# known\nrace:third_party/*.cc\nconflict-cycle:^Cache::refresh$\n"};
-       },
+       [] { return Strings{"# known\nrace:third_party/*.cc\nconflict-cycle:^Cache::refresh$\n"}; },
        [](const std::string& bytes) { return spec::parse_suppressions(bytes).ok(); },
        {":", "*", "^", "$", "#", "\n", "race_top:", "called_from_lib:", "atomicity:"}},
       {"findings", findings, read_findings, json},
@@ -368,13 +373,10 @@ std::vector<ReaderKind> make_kinds() {
              "U\t1\t0\nS\t_Z1fv\nS\t/a.cc\nS\tvoid ()\nF\t1\t2\t3\t77\tia\t3\nB\t1,2\nS\tx\n"
              "A\tr\tg\t2\t4\t5\t0\t4\nB\t2\nC\tL\t4\t2\t6\t7\t0\t-\t0\t1\nB\t\nX\n"};
        },
-       read_summary, {"\t", "\n", "U", "S", "F", "B", "A", "C", "X", "4294967295", "-1"}},
+       read_summary,
+       {"\t", "\n", "U", "S", "F", "B", "A", "C", "X", "4294967295", "-1"}},
       {"program", programs, read_units, {}},
-      {"index",
-       [] {
-         return Strings{index_row(1), index_row(2), index_row(3)};
-       },
-       read_index, {}},
+      {"index", [] { return Strings{index_row(1), index_row(2), index_row(3)}; }, read_index, {}},
   };
 }
 

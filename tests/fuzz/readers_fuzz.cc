@@ -1,9 +1,9 @@
 // Damaged files for each reader of what comes from outside: readers_fuzz [COUNT [SEED [KIND…]]].
 // Each must be refused or read, in little time and memory; run it with the asan preset as well.
 //
-// Prints the slowest of each kind. Exit code: 0 all were survived, 1 a good file was refused, one took
-// longer than kMostSeconds or too much memory, 2 a wrong call. After a crash, the last line says how to
-// have it again.
+// Prints the slowest of each kind. Exit code: 0 all were survived, 1 a good file was refused, one
+// took longer than kMostSeconds or too much memory, 2 a wrong call. After a crash, the last line
+// says how to have it again.
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -165,8 +165,8 @@ TEST_F(NondeterminismRanks, ATraceThatARankCannotReadIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("nowhere.std"));
 }
 
-// The node goes from thread to thread through code without probes: no other order of the same events
-// uses it before it is made.
+// The node goes from thread to thread through code without probes: no other order of the same
+// events uses it before it is made.
 TEST_F(NondeterminismCommand, MemoryIsNotUsedBeforeItIsAllocated) {
   shell_.write("box.c",
                "static void* kept;\nvoid box_put(void* what) { kept = what; }\n"
@@ -209,8 +209,9 @@ int main(void) {
   const Outcome outcome = check("--format json -o found.json n.syn");
   EXPECT_EQ(outcome.code, 0) << shell_.read("found.json") << outcome.err;
   // Nor does the verifier believe it.
-  const json before = json::parse(shell_.run("syndrome trace cat n.syn | grep -n 'Node::value' | "
-                                             "cut -d: -f1 | paste -sd, | sed 's/.*/[&]/'")
+  const json before = json::parse(shell_
+                                      .run("syndrome trace cat n.syn | grep -n 'Node::value' | "
+                                           "cut -d: -f1 | paste -sd, | sed 's/.*/[&]/'")
                                       .out);
   ASSERT_EQ(before.size(), 2);
   json claimed = json::parse(shell_.read("found.json"));

@@ -57,12 +57,14 @@ class Interrupted : public testing::Test {
 
   /// Runs it until it has done `rounds`, then does `end`; $r is `syndrome run`, $p the program. The
   /// exit code is that of `syndrome run`.
-  [[nodiscard]] Outcome ended(const std::string& options, long rounds, const std::string& end) const {
+  [[nodiscard]] Outcome ended(const std::string& options, long rounds,
+                              const std::string& end) const {
     // What the shell puts into the background ignores SIGINT.
-    return shell_.run("rm -f ready; (while ! test -s ready; do sleep 0.05; done; read r p <ready; "
-                      "date +%s%N >asked; " +
-                      end + ") & syndrome run " + options + " -- ./work " +
-                      std::to_string(rounds) + "; code=$?; date +%s%N >done; exit $code");
+    return shell_.run(
+        "rm -f ready; (while ! test -s ready; do sleep 0.05; done; read r p <ready; "
+        "date +%s%N >asked; " +
+        end + ") & syndrome run " + options + " -- ./work " + std::to_string(rounds) +
+        "; code=$?; date +%s%N >done; exit $code");
   }
   /// From the signal to the end.
   [[nodiscard]] double seconds() const {
@@ -89,8 +91,8 @@ TEST_F(Interrupted, ADefaultRunSaysWhatItFoundWhenATestRunnerGivesUp) {
 
 TEST_F(Interrupted, AnotherCtrlCEndsTheCheckAndNotTheReport) {
   // The second comes when the program has ended: while the recorder writes what is left, or later.
-  const Outcome outcome = ended(
-      "", 20'000, "kill -INT $r; while kill -0 $p 2>/dev/null; do :; done; kill -INT $r");
+  const Outcome outcome =
+      ended("", 20'000, "kill -INT $r; while kill -0 $p 2>/dev/null; do :; done; kill -INT $r");
   EXPECT_EQ(outcome.code, 128 + 2) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("data race on racy"));
 }

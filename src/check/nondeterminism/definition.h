@@ -48,8 +48,7 @@ class Reorderings {
  public:
   /// A trace, well-formed, with its flags set; kDropped events are no part of it. Events are spoken
   /// of by their numbers, from 1.
-  explicit Reorderings(std::span<const Event> events,
-                       std::span<const Precedence> precedences = {});
+  explicit Reorderings(std::span<const Event> events, std::span<const Precedence> precedences = {});
 
   /// How far a reordering has come.
   struct State {

@@ -405,11 +405,11 @@ TEST_F(Published, what_the_trace_explains_is_free) {
   EXPECT_TRUE(of("A|w(node)\nA|w(p)\nB|r(p)\nB|r(node)", {"node"}).empty());
   EXPECT_TRUE(of("A|w(node)\nA|fork(B)\nB|r(node)", {"node"}).empty());
   EXPECT_TRUE(of("A|w(node)\nA|w(p)\nC|r(p)\nC|w(q)\nB|r(q)\nB|r(node)", {"node"}).empty());
-  EXPECT_TRUE(of("A|w(node)\nA|happens_before(o)\nB|happens_after(o)\nB|r(node)", {"node"}).empty());
+  EXPECT_TRUE(
+      of("A|w(node)\nA|happens_before(o)\nB|happens_after(o)\nB|r(node)", {"node"}).empty());
   // Not by a pointer that was written before, nor by reading the node itself.
   EXPECT_EQ(of("A|w(p)\nA|w(node)\nB|r(p)\nB|r(node)", {"node"}).size(), 1U);
-  EXPECT_EQ(of("A|w(node)\nB|r(node)\nB|w(node)", {"node"}),
-            (std::vector<Precedence>{{1, 2}}));
+  EXPECT_EQ(of("A|w(node)\nB|r(node)\nB|w(node)", {"node"}), (std::vector<Precedence>{{1, 2}}));
   // Who knows one allocation of a thread knows what came before it.
   EXPECT_EQ(of("A|w(n1)\nA|w(n2)\nB|r(n2)\nB|r(n1)", {"n1", "n2"}),
             (std::vector<Precedence>{{2, 3}}));

@@ -68,7 +68,7 @@ class Publication {
   };
   struct Allocation {
     std::uint32_t maker = 0;
-    std::uint32_t position = 0;  // of its first access, among the maker's events
+    std::uint32_t position = 0;         // of its first access, among the maker's events
     std::vector<std::uint32_t> others;  // that have had their first access
   };
 
@@ -106,7 +106,7 @@ class Publication {
   }
 
   const Layout& layout_;
-  std::deque<Thread> threads_;  // whose places stay as more come
+  std::deque<Thread> threads_;                                 // whose places stay as more come
   std::unordered_map<std::uint32_t, Allocation> allocations_;  // by region
   std::unordered_map<std::uint32_t, Clock> writes_;            // by variable: the last one
   std::unordered_map<std::uint32_t, Clock> annotated_;

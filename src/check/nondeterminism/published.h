@@ -3,11 +3,11 @@
 // does not show: code without probes, a library, a pipe.
 //
 // Of each allocation, the thread with the first access made it. The first access of another thread
-// to it is *explained* when a chain of what has to stay as it was (program order, reads and the writes
-// that they read, forks and joins, annotated order, barriers) leads there from that first access.
-// Locks and signals are no such chain: they may come in another order. What is not explained comes
-// after all that the maker had done before it in the trace: the address had been handed over by then,
-// and nobody knows when.
+// to it is *explained* when a chain of what has to stay as it was (program order, reads and the
+// writes that they read, forks and joins, annotated order, barriers) leads there from that first
+// access. Locks and signals are no such chain: they may come in another order. What is not
+// explained comes after all that the maker had done before it in the trace: the address had been
+// handed over by then, and nobody knows when.
 //
 // With that, no reordering uses memory that is not there yet. Each precedence goes forwards in the
 // trace, so the trace itself stays a correct reordering.
