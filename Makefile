@@ -29,8 +29,8 @@ demo: build  ## build, record and check a program that loses updates although al
 	  'record -o build/demo/visits.syn -- build/demo/visits' 'check build/demo/visits.syn'; do \
 	  echo "$$ $(SYNDROME) $$step"; $(SYNDROME) $$step || test $$? -eq 1 || exit 1; done
 
-test: everything  ## build everything and run every test
-	@ctest --preset release --parallel $(JOBS)
+test: everything  ## build everything and run every test (LABEL=unit, program or slow: only those)
+	@scripts/test --preset release --parallel $(JOBS) $(if $(LABEL),-L '^$(LABEL)$$')
 
 soak: everything  ## each clean program recorded 20 times, and 200 recordings killed
 	@build/bin/run_programs --runs 20 --clean $(filter-out %_part.c,$(wildcard tests/programs/*/*.c tests/programs/*/*.cc))

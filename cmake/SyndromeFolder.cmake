@@ -47,21 +47,50 @@ endif()
 # take longer than its five seconds to start a program. How long a test may take is in the presets,
 # and is there for those that hang: no test says so itself.
 #
-# Those in which more than one thread of ours runs have the label threads and are what the target
-# threads builds: they are what ThreadSanitizer can say something about.
+# Each has one of the labels unit (a component, from its own folder) and program (the built program,
+# or programs that it builds), and slow when cmake/slow_tests.txt says so. Those in which more than one
+# thread of ours runs have the label threads as well and are what the target threads builds: they are
+# what ThreadSanitizer can say something about.
 set(SYNDROME_THREADED syndrome_trace_test syndrome_check_nondeterminism_test syndrome_explore_test
     cli_test record_test run_test order_test convert_test nondeterminism_command_test)
 add_custom_target(threads)
+set(SYNDROME_SLOW_TESTS ${PROJECT_SOURCE_DIR}/cmake/slow_tests.txt)
+file(STRINGS ${SYNDROME_SLOW_TESTS} SYNDROME_SLOW REGEX "^[^#]")
+list(JOIN SYNDROME_SLOW "|" SYNDROME_SLOW)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SYNDROME_SLOW_TESTS})
+
+# syndrome_label(LABELS TEST…): tests that add_test() made.
+function(syndrome_label labels)
+  foreach(test ${ARGN})
+    set(all ${labels})
+    if(test MATCHES "${SYNDROME_SLOW}")
+      list(APPEND all slow)
+    endif()
+    set_tests_properties(${test} PROPERTIES LABELS "${all}")
+  endforeach()
+endfunction()
+
 function(syndrome_tests target)
-  set(arguments ${ARGN})
+  set(labels program)
+  if(target MATCHES "^syndrome_")
+    set(labels unit)
+  endif()
   if(target IN_LIST SYNDROME_THREADED)
     add_dependencies(threads ${target})
-    if(NOT PROPERTIES IN_LIST arguments)
-      list(APPEND arguments PROPERTIES)
-    endif()
-    list(APPEND arguments LABELS threads)
+    list(APPEND labels threads)
   endif()
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 600 ${arguments})
+  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 600 ${ARGN} TEST_LIST ${target}_names)
+  # The names of the tests are known when CTest reads them, and so are their labels.
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
+  file(CONFIGURE OUTPUT ${script} @ONLY CONTENT [[foreach(test IN LISTS @target@_names)
+  set(labels "@labels@")
+  if(test MATCHES [==[@SYNDROME_SLOW@]==])
+    list(APPEND labels slow)
+  endif()
+  set_tests_properties("${test}" PROPERTIES LABELS "${labels}")
+endforeach()
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
   # The analyzer takes long on a file full of GoogleTest macros and has nothing to say there.
   if(SYNDROME_TIDY MATCHES "^-\\*,clang-analyzer")
     set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "")

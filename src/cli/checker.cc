@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "live/told_trace.h"
 #include "report/json.h"
 #include "report/merge.h"
+#include "report/program_sources.h"
 #include "spec/pattern.h"
 #include "trace/capture_reader.h"
 #include "trace/input.h"
@@ -73,6 +75,14 @@ void add_what_to_check(CLI::App& command, CheckCall& call) {
       ->type_name("HOW");
   command.add_flag("--lenient", call.lenient,
                    "Pass over ill-formed events, and say which, instead of refusing the trace");
+  command
+      .add_option("--source", call.source_folders,
+                  "Also show source lines of files below this folder, and look for them there. "
+                  "Without it, a trace can only show files below the current directory and those "
+                  "of its own program, if that is here and yours")
+      ->type_name("DIR")
+      ->expected(1)
+      ->check(CLI::ExistingDirectory.description(""));
   add_filter_options(command, call.filter);
   command
       .add_option("--effort", call.options.witness_effort,
@@ -386,8 +396,22 @@ bool Checker::checks_only(std::span<const std::string_view> names) const {
   });
 }
 
+report::AllowedSources Checker::allowed_sources(const std::string& file) const {
+  report::AllowedSources allowed;
+  allowed.any = call_.own_program;
+  allowed.folders = call_.source_folders;
+  allowed.program = [file]() -> std::map<std::string, std::string> {
+    const Result<bool> recorded = trace::is_capture(file);
+    if (!recorded || !*recorded) return {};
+    const Result<trace::CaptureSummary> summary = trace::read_capture_summary(file);
+    return summary ? report::sources_of(summary->instrumented)
+                   : std::map<std::string, std::string>();
+  };
+  return allowed;
+}
+
 report::Report Checker::report_on(const std::string& file, const check::PassResult& result) {
-  report::Report report = report::make_report(file, result);
+  report::Report report = report::make_report(file, result, allowed_sources(file));
   report.peak_memory = peak_memory();
   if (call_.title) {
     report.trace.file = call_.title(file);

@@ -35,9 +35,13 @@ struct CheckCall {
   bool quiet = false;
   bool told = false;  // the traces are what was told of a run while it ran (live/told_trace.h)
   bool only_shared = false;  // they are recordings, of which only verdicts matter
+  /// The program of the traces has just run here: they may name any source file.
+  bool own_program = false;
+  std::vector<std::string> source_folders;  // whose files traces may name, too
   FilterOptions filter;
   RenderOptions render;
-  std::optional<Ended> ended;  // how the program of the first trace ended, if the trace does not say
+  std::optional<Ended>
+      ended;  // how the program of the first trace ended, if the trace does not say
   /// Called while a trace is looked at, about ten times a second.
   std::function<void(const check::Tick&)> on_progress;
   /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.
@@ -88,6 +92,7 @@ class Checker {
   void help_with(const std::string& file);
   [[nodiscard]] trace::CaptureSelection what_matters() const;
   void say_what_is_deterministic(bool recorded, check::Options& options) const;
+  [[nodiscard]] report::AllowedSources allowed_sources(const std::string& file) const;
   report::Report report_on(const std::string& file, const check::PassResult& result);
   void filter(report::Report& report);
   void show(report::Report report);

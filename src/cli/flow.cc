@@ -182,7 +182,7 @@ int flow(const FlowCall& call) {
                              call.between[1])
                : "no steps are connected\n";
   }
-  return write_stdout(text) ? kClean : kWrong;
+  return print_lines(text) ? kClean : kWrong;
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ int correlate(const InferCall& call, const std::vector<std::string>& traces,
     options.together.push_back(std::move(parts));
   }
   if (call.quiet || call.output.empty() || call.output == "-") return kClean;
-  return write_stdout(told) ? kClean : kWrong;
+  return print_lines(told) ? kClean : kWrong;
 }
 
 int infer(const InferCall& call) {
@@ -193,7 +193,7 @@ int infer(const InferCall& call) {
     return kWrong;
   }
   if (!call.quiet && !call.output.empty() && call.output != "-") {
-    if (const Status status = write_stdout(enforce::to_text(profile)); !status) return kWrong;
+    if (const Status status = print_lines(enforce::to_text(profile)); !status) return kWrong;
   }
   return kClean;
 }

@@ -1,16 +1,28 @@
 #include "cli/interrupt.h"
 
+#include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <initializer_list>
 
 namespace syndrome::cli {
 namespace {
 
-// A signal handler has nowhere else to leave word.
-volatile std::sig_atomic_t g_interrupted = 0;
+// A signal handler has nowhere else to leave word. When it has come, in nanoseconds; 0: not yet.
+std::atomic<std::int64_t> g_asked{0};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+std::int64_t g_grace = 0;
+
+std::int64_t now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 extern "C" void on_interrupt(int) {
-  g_interrupted = 1;
+  std::int64_t none = 0;
+  g_asked.compare_exchange_strong(none, now());
 }
 
 void catch_first(int signal) {
@@ -29,12 +41,18 @@ void catch_interrupt() {
   catch_first(SIGINT);
 }
 
-void catch_ending() {
+void catch_ending(std::chrono::milliseconds grace) {
+  g_grace = std::chrono::nanoseconds(grace).count();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) catch_first(signal);
 }
 
+void end_soon() {
+  on_interrupt(0);
+}
+
 bool interrupted() {
-  return g_interrupted != 0;
+  const std::int64_t asked = g_asked.load(std::memory_order_relaxed);
+  return asked != 0 && (g_grace == 0 || now() - asked >= g_grace);
 }
 
 }  // namespace syndrome::cli

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "event/clean.h"
+#include "trace/output_file.h"
 #include "trace/std_format.h"
 #include "trace/syn_writer.h"
 
@@ -38,7 +40,7 @@ bool has_suffix(std::string_view path, std::string_view suffix) {
 }  // namespace
 
 void complain(std::string_view message) {
-  const std::string line = fmt::format("syndrome: {}\n", message);
+  const std::string line = fmt::format("syndrome: {}\n", clean_lines(message));
   static_cast<void>(write_all(STDERR_FILENO, line));
 }
 
@@ -71,23 +73,36 @@ Status write_stdout(std::string_view text) {
   return write_to(STDOUT_FILENO, text);
 }
 
+Status print_lines(std::string_view text) {
+  return write_stdout(clean_lines(text));
+}
+
 Status write_file(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") return write_stdout(text);
   const auto fail = [&path](const Error& error) {
     return Error{fmt::format("{}: {}", path, error.message)};
   };
+  if (const Status planted = trace::refuse_planted(path); !planted) return fail(planted.error());
   struct stat old{};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   // A link is written through, so that it stays a link.
   struct stat link{};
   const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   const bool aside = !is_link && (!exists || S_ISREG(old.st_mode));
-  const std::string part = aside ? fmt::format("{}.{}.part", path, ::getpid()) : path;
-  const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return fail(cannot("open for writing"));
+  std::string part = path;
+  int descriptor = -1;
+  if (aside) {
+    Result<trace::PartFile> made = trace::make_part(path);
+    if (!made) return fail(made.error());
+    descriptor = made->fd.release();
+    part = std::move(made->name);
+  } else {
+    descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0) return fail(cannot("open the file for writing"));
+  }
   Status status = write_all(descriptor, text);
   if (::close(descriptor) != 0 && status) status = cannot("write");
-  if (aside && status && exists) static_cast<void>(::chmod(part.c_str(), old.st_mode & 07777U));
+  if (aside && status && exists) static_cast<void>(::chmod(part.c_str(), old.st_mode & 0777U));
   if (aside && status && ::rename(part.c_str(), path.c_str()) != 0) {
     status = cannot("give the finished file its name");
   }

@@ -22,6 +22,9 @@ void warn(std::string_view file, std::string_view warning);
 
 /// The whole text to standard output now, or why not.
 [[nodiscard]] Status write_stdout(std::string_view text);
+/// Lines that have names of a trace or a program in them, for people: what would act on the display
+/// is replaced (event/clean.h).
+[[nodiscard]] Status print_lines(std::string_view text);
 /// Likewise to standard output or standard error.
 [[nodiscard]] Status write_to(int stream, std::string_view text);
 
@@ -33,7 +36,7 @@ void warn(std::string_view file, std::string_view warning);
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t most);
 
 /// Far more than a person would read; a larger file is not a list of findings.
-inline constexpr std::size_t kMostFindingsBytes = std::size_t{1} << 30U;
+inline constexpr std::size_t kMostFindingsBytes = std::size_t{1} << 28U;
 
 /// Whether both names lead to one file.
 [[nodiscard]] bool same_file(const std::string& a, const std::string& b);

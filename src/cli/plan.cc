@@ -58,7 +58,7 @@ int plan(const PlanCall& call) {
     return kWrong;
   }
   if (!call.quiet && !call.output.empty() && call.output != "-") {
-    if (const Status status = write_stdout(enforce::to_text(*plan, *program)); !status) {
+    if (const Status status = print_lines(enforce::to_text(*plan, *program)); !status) {
       return kWrong;
     }
   }

@@ -30,22 +30,28 @@ struct ReplayCall {
 /// Keeps all events, as checks see them.
 class Collect final : public check::Check {
  public:
-  explicit Collect(std::vector<Event>& events) : events_(events) {}
+  Collect(std::vector<Event>& events, std::vector<check::Precedence>& published)
+      : events_(events), published_(published) {}
   void take(const Batch& batch, const Names&) override {
     events_.insert(events_.end(), batch.events.begin(), batch.events.end());
   }
-  [[nodiscard]] bool end_of_pass(const Names&) override { return false; }
+  [[nodiscard]] bool end_of_pass(const Names& names) override {
+    published_ = check::published(events_, names.layout());
+    return false;
+  }
   [[nodiscard]] check::CheckResult result() override { return {}; }
 
  private:
   std::vector<Event>& events_;
+  std::vector<check::Precedence>& published_;
 };
 
-Status read_trace(const ReplayCall& call, std::vector<Event>& events) {
+Status read_trace(const ReplayCall& call, std::vector<Event>& events,
+                  std::vector<check::Precedence>& published) {
   Result<trace::Input> input = trace::Input::open(call.trace);
   if (!input) return input.error();
   std::vector<std::unique_ptr<check::Check>> checks;
-  checks.push_back(std::make_unique<Collect>(events));
+  checks.push_back(std::make_unique<Collect>(events, published));
   check::PassOptions options;
   options.lenient = call.lenient;
   const Result<check::PassResult> result = check::run_pass(*input, checks, options);
@@ -77,11 +83,12 @@ int run(const ReplayCall& call) {
     return kWrong;
   }
   std::vector<Event> events;
-  if (const Status status = read_trace(call, events); !status) {
+  std::vector<check::Precedence> published;
+  if (const Status status = read_trace(call, events, published); !status) {
     complain(call.trace, status.error());
     return kWrong;
   }
-  const check::Reorderings trace(events);
+  const check::Reorderings trace(events, published);
   std::string out;
   std::size_t rejected = 0;
   const std::vector<const report::Finding*> findings = findings_about(*saved, call.trace);
@@ -104,7 +111,7 @@ int run(const ReplayCall& call) {
              : fmt::format("{}: {} of {} accepted.\n", report::clean(call.trace),
                            findings.size() - rejected, report::many(findings.size(), "schedule"));
   if (!call.quiet) {
-    if (const Status status = write_stdout(out); !status) {
+    if (const Status status = print_lines(out); !status) {
       complain(status.error().message);
       return kWrong;
     }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFindingsInRun = 66;
+
+/// Whoever ends us with a signal may end us for good some seconds later: how long what is left is
+/// looked at before what was found is said.
+constexpr std::chrono::milliseconds kGrace(1200);
 
 struct RunCall {
   std::shared_ptr<record::Options> record = std::make_shared<record::Options>();
@@ -178,6 +183,19 @@ void warn_of_full(const RunCall& call) {
   }
 }
 
+/// A recording is gone through once before its first event is looked at. Of one that nobody wants
+/// to keep, leaves what can be looked at before somebody ends us for good: some fifteen million
+/// events.
+void shorten(const std::vector<std::string>& traces) {
+  // Less may lack what quiet threads have done: the recorder looks at them ten times a second.
+  constexpr std::uintmax_t kMost = std::uintmax_t{6} << 20;
+  for (const std::string& trace : traces) {
+    std::error_code unknown;
+    const std::uintmax_t size = fs::file_size(trace, unknown);
+    if (!unknown && size > kMost) fs::resize_file(trace, kMost, unknown);
+  }
+}
+
 /// Runs the program; the call's traces are what it has left.
 record::Ended run_once(RunCall& call) {
   const std::string& output = call.record->output;
@@ -190,6 +208,11 @@ record::Ended run_once(RunCall& call) {
     ended = record::record(*call.record);
   }
   call.check.traces = traces_of(output, begin);
+  if (ended.in_a_hurry) {
+    end_soon();
+    const bool kept = !call.check.title;
+    if (!kept && !call.check.told) shorten(call.check.traces);
+  }
   constexpr int kSignalBase = 128;
   const int number = ended.killed ? ended.exit_code - kSignalBase : ended.exit_code;
   call.check.ended = Ended{ended.killed, static_cast<std::uint32_t>(number), std::nullopt};
@@ -220,7 +243,6 @@ int run_series(RunCall& call, Checker& checker, const Scratch& scratch) {
     scratch.clear();
     ended = run_once(call);
     any |= !call.check.traces.empty();
-    catch_ending();
     checker.add_run();
     if (ended.killed || ended.asked_to_end || interrupted()) break;
     if (call.check.traces.empty()) break;  // the message is the same each time
@@ -260,12 +282,12 @@ int run(RunCall& call) {
     call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
   }
   call.record->quiet = true;
+  call.record->set_handlers = [] { catch_ending(kGrace); };
   call.check.render.suggest_runs = call.runs == 1 && !call.record->noise;
   if (call.runs > 1) return run_series(call, checker, scratch);
   const record::Ended ended = run_once(call);
   if (call.check.traces.empty()) return ended.exit_code;
   // A second trace of a call is a report of its own; JSON of several is a list.
-  catch_ending();
   return exit_code_of(call, ended, checker.run());
 }
 
@@ -274,6 +296,7 @@ int run(RunCall& call) {
 void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>& arguments) {
   auto call = std::make_shared<RunCall>();
   call->record->ignore_pipe = pipe_ignored;
+  call->check.own_program = true;
   call->check.render.stream = STDERR_FILENO;
   CLI::App* command = app.add_subcommand(
       "run", "Run a program that was built with `syndrome c++` and check what it did");

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/io.h"
 #include "cli/progress.h"
+#include "event/clean.h"
 #include "report/cells.h"
 #include "report/words.h"
 #include "trace/capture_reader.h"
@@ -203,8 +204,8 @@ int run(const InfoCall& call) {
     info = std::move(*read);
   }
   for (const std::string& warning : info->warnings) warn(call.trace, warning);
-  const Status status =
-      write_stdout(call.format == "json" ? as_json(call, *info) : as_text(call, *info));
+  const Status status = write_stdout(call.format == "json" ? clean_json(as_json(call, *info))
+                                                           : clean_lines(as_text(call, *info)));
   if (status) return kClean;
   complain(status.error().message);
   return kWrong;

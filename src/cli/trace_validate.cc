@@ -47,7 +47,7 @@ int run(const ValidateCall& call) {
   EventNumber events = 0;
   const auto print = [&] {
     if (!lines.empty()) bar.erase();
-    const Status status = write_stdout(lines);
+    const Status status = print_lines(lines);
     lines.clear();
     if (!status) complain(status.error().message);
     return status.ok();

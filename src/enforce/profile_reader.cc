@@ -85,7 +85,13 @@ Variable variable_of(const json& entry, const std::string& where) {
 
 Result<Profile> read_profile(std::string_view bytes) {
   try {
-    const json root = json::parse(bytes);
+    // Each value takes far more memory than text.
+    constexpr std::size_t kMostValues = 6'000'000;
+    std::size_t values = 0;
+    const json root = json::parse(bytes, [&values](int, json::parse_event_t, const json&) {
+      return ++values <= kMostValues;
+    });
+    if (values > kMostValues) return Error{"this is larger than any profile; infer it again"};
     if (!root.is_object() || root.value("kind", json()) != "syndrome-profile") {
       return Error{"this is not a profile; expected what 'syndrome infer -o FILE' writes"};
     }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -275,16 +276,66 @@ TEST(Explore, an_index_is_kept_and_found_again) {
 }
 
 TEST(Explore, where_the_folder_takes_no_files_the_cache_does) {
-  // Nothing is read-only for root, so a folder stands in the place of the file that is begun.
+  // Nothing is read-only for root, so a folder stands in the place of the copy.
   const Folder folder;
   const std::string path = folder.file("t.std");
-  fs::create_directories(path + ".idx.syn." + std::to_string(::getpid()) + ".part");
+  fs::create_directories(path + ".idx.syn");
   ::setenv("XDG_CACHE_HOME", folder.file("cache").c_str(), 1);
   const auto first = open_text(path, "T1|w(x)|0\n");
   ASSERT_TRUE(first.ok()) << first.error().message;
   EXPECT_THAT(first->kept, testing::StartsWith(folder.file("cache")));
   EXPECT_FALSE(open_trace(path, {})->built);
   ::unsetenv("XDG_CACHE_HOME");
+}
+
+// Who can write into the folder of a trace must not make us write elsewhere, or believe what they
+// say is in it.
+TEST(Explore, nothing_is_written_through_a_link) {
+  const Folder folder;
+  const std::string path = folder.file("t.std");
+  std::ofstream(folder.file("victim")) << "precious";
+  for (const char* name : {"t.std.idx", "t.std.idx.syn"}) {
+    fs::create_symlink("victim", folder.file(name));
+  }
+  const auto opened = open_text(path, "T1|w(x)|0\n");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_TRUE(opened->built);
+  std::string content;
+  std::getline(std::ifstream(folder.file("victim")) >> std::ws, content);
+  EXPECT_EQ(content, "precious");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path + ".idx")));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path + ".idx.syn")));
+  EXPECT_FALSE(open_trace(path, {})->built);
+}
+
+TEST(Explore, an_index_that_may_be_anybodys_is_not_believed) {
+  const Folder folder;
+  const std::string path = folder.file("t.std");
+  ASSERT_TRUE(open_text(path, "T1|w(x)|0\n").ok());
+  const std::string index = path + ".idx";
+  ASSERT_EQ(::chmod(index.c_str(), 0666), 0);
+  EXPECT_TRUE(open_trace(path, {})->built);
+  EXPECT_FALSE(open_trace(path, {})->built);
+  fs::rename(index, folder.file("elsewhere"));
+  fs::create_symlink("elsewhere", index);
+  EXPECT_TRUE(open_trace(path, {})->built);
+  if (::geteuid() != 0) return;  // only root can make files of two users
+  EXPECT_FALSE(open_trace(path, {})->built);
+  ASSERT_EQ(::chown(index.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(open_trace(path, {})->built);
+}
+
+TEST(Explore, who_may_not_read_a_trace_may_not_read_its_index) {
+  const Folder folder;
+  const std::string path = folder.file("t.std");
+  std::ofstream(path) << "T1|w(x)|0\n";
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_TRUE(open_trace(path, {}).ok());
+  for (const char* made : {".idx", ".idx.syn"}) {
+    struct stat state{};
+    ASSERT_EQ(::stat((path + made).c_str(), &state), 0);
+    EXPECT_EQ(state.st_mode & 0777U, 0600U) << made;
+  }
 }
 
 TEST(Explore, interrupting_leaves_nothing) {

@@ -251,11 +251,15 @@ void read_sketches(Reader& in, Index& index) {
   }
 }
 
-Result<std::string> read_whole(const std::string& path) {
-  const trace::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+Result<std::string> read_whole(const std::string& path, const std::string& trace) {
+  const trace::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat info{};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return cannot("open");
   if (!S_ISREG(info.st_mode)) return Error{"not a regular file"};
+  struct stat of{};
+  if (::stat(trace.c_str(), &of) != 0) return cannot("look at the trace");
+  const bool ours = info.st_uid == ::geteuid() || info.st_uid == of.st_uid || info.st_uid == 0;
+  if (!ours || (info.st_mode & S_IWOTH) != 0) return Error{"may be anybody's"};
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size > kMostIndexBytes) return Error{"larger than any index"};
   std::string bytes(size, '\0');
@@ -294,7 +298,7 @@ Result<Identity> identity_of(const std::string& path) {
   return identity;
 }
 
-std::string encode(const IndexFile& file) {
+std::vector<std::byte> pack(const IndexFile& file) {
   Writer out;
   out.identity(file.trace);
   out.number(file.has_copy ? 1 : 0);
@@ -309,8 +313,11 @@ std::string encode(const IndexFile& file) {
   write_checkpoints(index, out);
   write_chunks(index, out);
   write_sketches(index, out);
+  return out.bytes();
+}
 
-  const Packed& raw = out.bytes();
+std::string encode(const IndexFile& file) {
+  const Packed raw = pack(file);
   std::string bytes(kHeaderBytes + ZSTD_compressBound(raw.size()), '\0');
   const std::size_t stored = ZSTD_compress(bytes.data() + kHeaderBytes, bytes.size() - kHeaderBytes,
                                            raw.data(), raw.size(), 1);
@@ -343,7 +350,11 @@ Result<IndexFile> decode(std::string_view bytes) {
   if (ZSTD_decompress(unpacked.data(), raw, head + kHeaderBytes, stored) != raw) {
     return Error{"a damaged index"};
   }
-  Reader in(unpacked);
+  return unpack(unpacked);
+}
+
+Result<IndexFile> unpack(std::span<const std::byte> row) {
+  Reader in(row);
   IndexFile file;
   file.trace = in.identity();
   file.has_copy = in.number(1) == 1;
@@ -380,8 +391,8 @@ std::string index_in_cache(const std::string& trace) {
   std::error_code error;
   const std::string whole = fs::canonical(trace, error).string();
   if (error) return {};
-  fs::create_directories(folder, error);
-  if (error) return {};
+  fs::create_directories(folder.parent_path(), error);
+  if (error || (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)) return {};
   return (folder / fmt::format("{}-{:016x}.idx", fs::path(whole).filename().string(),
                                XXH3_64bits(whole.data(), whole.size())))
       .string();
@@ -391,14 +402,20 @@ std::string copy_of(const std::string& index_path) {
   return index_path + ".syn";
 }
 
-Result<IndexFile> load(const std::string& path) {
-  const Result<std::string> bytes = read_whole(path);
+mode_t mode_like(const std::string& trace) {
+  struct stat info{};
+  return ::stat(trace.c_str(), &info) == 0 ? (info.st_mode & 0666U) | S_IRUSR | S_IWUSR : 0600;
+}
+
+Result<IndexFile> load(const std::string& path, const std::string& trace) {
+  const Result<std::string> bytes = read_whole(path, trace);
   if (!bytes) return bytes.error();
   return decode(*bytes);
 }
 
-Status save(const IndexFile& file, const std::string& path) {
-  Result<std::unique_ptr<trace::OutputFile>> out = trace::OutputFile::create(path);
+Status save(const IndexFile& file, const std::string& path, const std::string& trace) {
+  Result<std::unique_ptr<trace::OutputFile>> out =
+      trace::OutputFile::create(path, trace::Links::kReplace, mode_like(trace));
   if (!out) return out.error();
   if (const Status status = (*out)->write(encode(file)); !status) return status;
   return (*out)->commit();

@@ -10,9 +10,14 @@
 
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "event/result.h"
 #include "explore/index.h"
@@ -42,6 +47,10 @@ struct IndexFile {
 [[nodiscard]] std::string encode(const IndexFile& file);
 [[nodiscard]] Result<IndexFile> decode(std::string_view bytes);
 
+/// What the file's frame unpacks to, without signature and checksum.
+[[nodiscard]] std::vector<std::byte> pack(const IndexFile& file);
+[[nodiscard]] Result<IndexFile> unpack(std::span<const std::byte> row);
+
 /// Far more than an index has: 64 bytes for each count and wait.
 inline constexpr std::uint64_t kMostIndexBytes = std::uint64_t{1} << 30U;
 
@@ -52,8 +61,15 @@ inline constexpr std::uint64_t kMostIndexBytes = std::uint64_t{1} << 30U;
 /// The copy of the events that belongs to an index file.
 [[nodiscard]] std::string copy_of(const std::string& index_path);
 
-[[nodiscard]] Result<IndexFile> load(const std::string& path);
-/// The file gets its name when it is complete.
-[[nodiscard]] Status save(const IndexFile& file, const std::string& path);
+/// Only what the owner of the trace, root or this user has made, and nobody else can write to:
+/// whoever can write into the trace's folder could otherwise say what is in the trace. No symbolic
+/// link.
+[[nodiscard]] Result<IndexFile> load(const std::string& path, const std::string& trace);
+/// The file gets its name when it is complete; a symbolic link of that name goes. Who may not read
+/// the trace may not read the index.
+[[nodiscard]] Status save(const IndexFile& file, const std::string& path, const std::string& trace);
+
+/// The mode of what is made of a trace and kept.
+[[nodiscard]] mode_t mode_like(const std::string& trace);
 
 }  // namespace syndrome::explore

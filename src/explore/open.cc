@@ -1,6 +1,7 @@
 #include "explore/open.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include "explore/index_file.h"
 #include "trace/capture_reader.h"
 #include "trace/input.h"
+#include "trace/output_file.h"
 #include "trace/syn_writer.h"
 
 namespace syndrome::explore {
@@ -23,7 +25,7 @@ namespace {
 std::optional<Opened> find(const std::string& trace, const Identity& identity,
                            const std::string& index_path) {
   if (index_path.empty()) return std::nullopt;
-  Result<IndexFile> file = load(index_path);
+  Result<IndexFile> file = load(index_path, trace);
   if (!file || file->trace != identity) return std::nullopt;
   std::string events = trace;
   if (file->has_copy) {
@@ -55,14 +57,19 @@ class Copy {
   ~Copy() {
     if (!part_.empty()) ::unlink(part_.c_str());
   }
-  /// For the index at `index_path`.
-  Status begin(const std::string& index_path) {
+  /// Of `trace`, for the index at `index_path`.
+  Status begin(const std::string& trace, const std::string& index_path) {
     if (index_path.empty()) return Error{"there is no folder for it"};
     final_ = copy_of(index_path);
-    const std::string part = fmt::format("{}.{}.part", final_, ::getpid());
-    Result<std::unique_ptr<trace::Sink>> sink = trace::write_syn(part);
+    struct stat there{};
+    if (::lstat(final_.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {
+      return Error{fmt::format("{}: is a folder", final_)};
+    }
+    Result<trace::PartFile> part = trace::make_part(final_, mode_like(trace));
+    if (!part) return part.error();
+    part_ = std::move(part->name);
+    Result<std::unique_ptr<trace::Sink>> sink = trace::write_syn(std::move(part->fd));
     if (!sink) return sink.error();
-    part_ = part;
     sink_ = std::move(*sink);
     return {};
   }
@@ -124,9 +131,9 @@ Result<Opened> build(const std::string& path, const Identity& identity,
   std::string index_path = index_beside(path);
   Copy copy;
   if (!*direct) {
-    if (const Status beside = copy.begin(index_path); !beside) {
+    if (const Status beside = copy.begin(path, index_path); !beside) {
       index_path = index_in_cache(path);
-      if (const Status cached = copy.begin(index_path); !cached) {
+      if (const Status cached = copy.begin(path, index_path); !cached) {
         return Error{
             fmt::format("exploring this trace needs a file beside it ({}) or in the cache folder "
                         "({}): set XDG_CACHE_HOME to a folder that can be written to",
@@ -161,10 +168,10 @@ Result<Opened> build(const std::string& path, const Identity& identity,
     if (!found) return found.error();
     kept.copy = *found;
   }
-  Status saved = save(kept, index_path);
+  Status saved = save(kept, index_path, path);
   if (!saved && !kept.has_copy) {
     opened.kept = index_in_cache(path);
-    if (!opened.kept.empty()) saved = save(kept, opened.kept);
+    if (!opened.kept.empty()) saved = save(kept, opened.kept, path);
   }
   if (!saved) {
     opened.notes.push_back(fmt::format(

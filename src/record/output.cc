@@ -60,15 +60,24 @@ std::string describe(int pid) {
 
 }  // namespace
 
-Result<Output> Output::claim(const std::string& path) {
+Result<Output> Output::claim(const std::string& path, trace::Links links) {
+  const bool follow = links == trace::Links::kFollow;
   for (;;) {
+    if (const Status planted = trace::refuse_planted(path); !planted) return planted.error();
     Output output;
     output.created_ = ::access(path.c_str(), F_OK) != 0;
-    output.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    // Not blocking: nobody may read from a pipe that somebody has put there.
+    const int more = follow ? 0 : O_NOFOLLOW | O_NONBLOCK;
+    output.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | more, 0666);
     if (output.fd_ < 0 && errno == EINTR) continue;
+    if (output.fd_ < 0 && errno == ELOOP && !follow) return Error{"is a symbolic link"};
     if (output.fd_ < 0) return Error{"cannot be written: " + system_text(errno)};
     struct stat info{};
-    if (::fstat(output.fd_, &info) != 0 || !S_ISREG(info.st_mode)) return output;
+    if (::fstat(output.fd_, &info) != 0) return output;
+    if (!S_ISREG(info.st_mode)) {
+      if (!follow) return Error{"is there already, and not a regular file"};
+      return output;
+    }
     if (::flock(output.fd_, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
       if (errno != EWOULDBLOCK) return output;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "event/result.h"
+#include "trace/output_file.h"
 
 namespace syndrome::record {
 
@@ -18,7 +19,10 @@ class Output {
   Output() = default;
   /// Opens `path` and leaves its content as it is; a file that was not there is empty then. An
   /// error says why it cannot be written, without the path.
-  [[nodiscard]] static Result<Output> claim(const std::string& path);
+  /// With kReplace the name is one that we made up (FILE.PID): nothing but a regular file will do,
+  /// and no link is followed.
+  [[nodiscard]] static Result<Output> claim(const std::string& path,
+                                            trace::Links links = trace::Links::kFollow);
 
   Output(Output&& other) noexcept;
   Output& operator=(Output&& other) noexcept;

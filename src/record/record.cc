@@ -46,33 +46,48 @@ constexpr std::array kForwarded = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
                                    SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
 volatile std::sig_atomic_t program = 0;
 volatile std::sig_atomic_t asked_to_end = 0;
+volatile std::sig_atomic_t in_a_hurry = 0;
 
 void forward(int signal, siginfo_t* info, void*) {
   if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) asked_to_end = 1;
+  // Who sends these may send SIGKILL soon; and who asks again does not want to wait.
+  if (signal == SIGTERM || signal == SIGHUP || (signal == SIGINT && program == 0)) in_a_hurry = 1;
   if (info->si_code <= 0 && program > 0) ::kill(program, signal);
+}
+
+using Actions = std::array<struct sigaction, kForwarded.size()>;
+
+Actions actions_now() {
+  Actions actions{};
+  for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+    ::sigaction(kForwarded[i], nullptr, &actions[i]);
+  }
+  return actions;
+}
+
+void set_actions(const Actions& actions) {
+  for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+    ::sigaction(kForwarded[i], &actions[i], nullptr);
+  }
 }
 
 /// While one exists.
 class ForwardSignals {
  public:
-  ForwardSignals() {
-    for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+  ForwardSignals() : before_(actions_now()) {
+    for (const int signal : kForwarded) {
       struct sigaction action{};
       action.sa_sigaction = forward;
       action.sa_flags = SA_SIGINFO | SA_RESTART;
-      ::sigaction(kForwarded[i], &action, &before_[i]);
+      ::sigaction(signal, &action, nullptr);
     }
   }
-  ~ForwardSignals() {
-    for (std::size_t i = 0; i < kForwarded.size(); ++i) {
-      ::sigaction(kForwarded[i], &before_[i], nullptr);
-    }
-  }
+  ~ForwardSignals() { set_actions(before_); }
   ForwardSignals(const ForwardSignals&) = delete;
   ForwardSignals& operator=(const ForwardSignals&) = delete;
 
  private:
-  std::array<struct sigaction, kForwarded.size()> before_{};
+  Actions before_;
 };
 
 /// While one exists, none of them comes: it waits.
@@ -260,18 +275,22 @@ Ended record(const Options& options) {
   // Between the start of the program and the time when we know whom to pass them on to, one would
   // end us alone, and nobody would be told what was found.
   std::optional<HoldSignals> held(std::in_place);
+  const Actions of_the_program = actions_now();
+  if (options.set_handlers) options.set_handlers();
   const pid_t pid = ::fork();
   if (pid < 0) {
     complain(fmt::format("cannot start the program: {}", system_text(errno)));
     return {.exit_code = 126};
   }
   if (pid == 0) {
+    set_actions(of_the_program);
     held->release();
     become(options, recording ? recording->session.folder() : std::string(), failed->write,
            on_file_size);
   }
   program = pid;
   asked_to_end = 0;
+  in_a_hurry = 0;
   if (recording) {
     recording->session.header().program.store(static_cast<std::uint32_t>(pid),
                                               std::memory_order_release);
@@ -285,8 +304,11 @@ Ended record(const Options& options) {
   if (!started) complain(fmt::format("cannot run {}: {}", options.command[0], system_text(error)));
   Ended result = wait_for(pid, recording ? &*recording : nullptr);
   program = 0;
-  result.asked_to_end = asked_to_end != 0;
-  if (!recording) return result;
+  if (!recording) {
+    result.asked_to_end = asked_to_end != 0;
+    result.in_a_hurry = in_a_hurry != 0;
+    return result;
+  }
   ::close(recording->ended.write);
   ring(recording->session.header());
   Summary summary;
@@ -303,6 +325,8 @@ Ended record(const Options& options) {
       }
     }
   }
+  result.asked_to_end = asked_to_end != 0;
+  result.in_a_hurry = in_a_hurry != 0;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,17 +27,22 @@ struct Options {
   sieve::Checked checked =
       sieve::Checked::kNothing;  // what it wants to know, when the program can tell
   bool ignore_pipe = false;      // the program starts with SIGPIPE ignored
+  /// Called before the program starts, while no signal comes: may set handlers for those that come
+  /// when it has ended. Without a gap: until then, they are passed on to it.
+  std::function<void()> set_handlers;
 };
 
 struct Ended {
   /// The program's exit code, or 128 + the signal that killed it; 126 or 127 when it cannot be run,
   /// as shells have it; 2, without running it, when another recording writes to the output.
   int exit_code = 0;
-  bool killed = false;  // by a signal
+  bool killed = false;        // by a signal
   bool asked_to_end = false;  // somebody has sent us, or us as well, SIGINT, SIGTERM or SIGHUP
+  bool in_a_hurry = false;    // SIGTERM or SIGHUP, or one more when the program had ended
 };
 
-/// Messages go to standard error. Signals are as they were before when it returns.
+/// Messages go to standard error. Signals are as they were before when it returns, or as
+/// `set_handlers` has set them.
 [[nodiscard]] Ended record(const Options& options);
 
 }  // namespace syndrome::record

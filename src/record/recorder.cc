@@ -93,11 +93,18 @@ Result<Output> Recorder::claim(std::uint32_t pid, std::string& name) {
     }
     return again;
   }
+  constexpr unsigned kMostNames = 100;
   const std::string base = fmt::format("{}.{}", output_, pid);
   for (unsigned number = 1;; ++number) {
     name = number == 1 ? base : fmt::format("{}.{}", base, number);
     if (names_.contains(name)) continue;
-    Result<Output> file = Output::claim(name);
+    Result<Output> file = Output::claim(name, trace::Links::kReplace);
+    // What somebody else has put there keeps its name.
+    struct stat there{};
+    if (!file && number < kMostNames && ::lstat(name.c_str(), &there) == 0 &&
+        (!S_ISREG(there.st_mode) || there.st_uid != ::geteuid())) {
+      continue;
+    }
     if (file && !file->other().empty()) continue;
     names_.insert(name);
     return file;
@@ -134,9 +141,8 @@ bool Recorder::work(bool all, bool ended) {
     // Asked before: what it writes between this question and its death is found by finish().
     // One that nobody can see is taken to end with the program.
     // How the program itself ended is known when whoever waits for it has told us.
-    const bool alive = process->is_program() && !ended
-                           ? true
-                           : process->alive() && !(process->hidden() && ended);
+    const bool alive =
+        process->is_program() && !ended ? true : process->alive() && !(process->hidden() && ended);
     if (stopped_) {
       if (!alive) process.reset();
       continue;

@@ -68,7 +68,7 @@ Result<Session> Session::create(std::uint64_t ring_words, rt::Order order, sieve
                              system_text(error))};
   }
   const std::string path = folder + "/session";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   void* mapped = MAP_FAILED;
   if (fd >= 0 && ::posix_fallocate(fd, 0, sizeof(rt::SessionHeader)) == 0) {
     mapped = ::mmap(nullptr, sizeof(rt::SessionHeader), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -8,38 +8,10 @@
 namespace syndrome::report {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
-
-struct Decoded {
-  char32_t code = 0;
-  std::size_t length = 0;  // 0: not UTF-8
-};
-
-Decoded decode(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (length == 0 || lead > 0xF4 || text.size() < length) return {};
-  char32_t code = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return {};
-    code = (code << 6U) | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return {};
-  return {code, length};
-}
 
 bool within(char32_t code, char32_t first, char32_t last) {
   return code >= first && code <= last;
-}
-
-/// Characters that act on the terminal or on the direction of the line.
-bool is_control(char32_t code) {
-  return code < 0x20 || within(code, 0x7F, 0x9F) || within(code, 0x200B, 0x200F) ||
-         within(code, 0x2028, 0x202E) || within(code, 0x2060, 0x206F) || code == 0xFEFF;
 }
 
 /// The blocks that terminals show over two columns, and combining marks that take none; coarse,
@@ -56,22 +28,10 @@ std::size_t columns_of(char32_t code) {
 
 }  // namespace
 
-std::string clean(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const Decoded next = decode(text);
-    const std::size_t length = next.length == 0 ? 1 : next.length;
-    const bool bad = next.length == 0 || is_control(next.code);
-    result += bad ? kReplacement : text.substr(0, length);
-    text.remove_prefix(length);
-  }
-  return result;
-}
-
 std::vector<Glyph> glyphs(std::string_view text) {
   std::vector<Glyph> result;
   while (!text.empty()) {
-    const Decoded next = decode(text);
+    const Utf8 next = decode_utf8(text);
     const std::size_t length = next.length == 0 ? 1 : next.length;
     result.push_back({text.substr(0, length), next.length == 0 ? 1 : columns_of(next.code)});
     text.remove_prefix(length);

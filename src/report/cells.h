@@ -1,5 +1,5 @@
 // Text as a terminal shows it: how wide, cut to a width, broken into lines. Names in a trace are
-// somebody else's bytes: clean() first, so that they cannot move the cursor or break a column.
+// somebody else's bytes: clean() (event/clean.h) first, so that they cannot break a column.
 
 #pragma once
 
@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "event/clean.h"
+
 namespace syndrome::report {
 
-/// The text with control characters and bytes that are not UTF-8 replaced by U+FFFD.
-[[nodiscard]] std::string clean(std::string_view text);
+using syndrome::clean;
 
 /// The characters of a clean text, each with the columns that it takes.
 struct Glyph {

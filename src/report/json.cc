@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "check/registry.h"
+#include "event/clean.h"
 #include "report/advice.h"
 #include "report/details.h"
 #include "report/failure.h"
@@ -312,7 +313,9 @@ std::string to_json(std::span<const Report> reports, bool array, const JsonOptio
     document = json_of(reports.front(), options);
   }
   const int indent = options.page ? -1 : 2;
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = document.dump(indent, ' ', false, Json::error_handler_t::replace);
+  // The page shows what it is given.
+  return (options.page ? clean_lines(text) : clean_json(text)) + "\n";
 }
 
 }  // namespace syndrome::report

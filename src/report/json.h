@@ -30,6 +30,10 @@ struct SavedReports {
   bool array = false;
 };
 
+/// More numbers, texts, lists and so on than this are too many to keep in memory: each takes some
+/// 100 bytes there, and a finding has about 60.
+inline constexpr std::size_t kMostSavedValues = 6'000'000;
+
 /// Reads what to_json() wrote, or what another program made in the same shape; fields that are not
 /// known are passed over. The error says where: "checks[0].findings[2].cycle[1].from: …".
 [[nodiscard]] Result<SavedReports> from_json(std::string_view text);

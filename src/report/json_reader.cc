@@ -117,8 +117,7 @@ class Reader {
     return result;
   }
 
-  std::vector<std::uint64_t> numbers(const Json& object, const char* key,
-                                     const std::string& path) {
+  std::vector<std::uint64_t> numbers(const Json& object, const char* key, const std::string& path) {
     std::vector<std::uint64_t> result;
     list(object, key, path, false, [&](const Json& value, const std::string& here) {
       if (!value.is_number_unsigned()) return fail(here, "a whole number", kind_of(value));
@@ -443,20 +442,22 @@ Report read_report(Reader& reader, const Json& object, const std::string& path) 
   return report;
 }
 
-/// Notes where the text stops being JSON; builds nothing.
+/// Notes where the text stops being JSON, and whether it is too much of it; builds nothing.
 struct Syntax : nlohmann::json_sax<Json> {
   std::size_t byte = 0;
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return true; }
+  std::size_t values = 0;
+  bool another() { return ++values <= kMostSavedValues; }
+  bool null() override { return another(); }
+  bool boolean(bool) override { return another(); }
+  bool number_integer(number_integer_t) override { return another(); }
+  bool number_unsigned(number_unsigned_t) override { return another(); }
+  bool number_float(number_float_t, const string_t&) override { return another(); }
+  bool string(string_t&) override { return another(); }
+  bool binary(binary_t&) override { return another(); }
+  bool start_object(std::size_t) override { return another(); }
   bool key(string_t&) override { return true; }
   bool end_object() override { return true; }
-  bool start_array(std::size_t) override { return true; }
+  bool start_array(std::size_t) override { return another(); }
   bool end_array() override { return true; }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception&) override {
@@ -469,7 +470,14 @@ struct Syntax : nlohmann::json_sax<Json> {
 
 Result<SavedReports> from_json(std::string_view text) {
   Syntax syntax;
-  if (!Json::sax_parse(text, &syntax)) {
+  const bool good = Json::sax_parse(text, &syntax);
+  if (syntax.values > kMostSavedValues) {
+    return Error{fmt::format(
+        "expected findings of at most {} values (some 100,000 findings), found more; save fewer of "
+        "them, for example without --all",
+        kMostSavedValues)};
+  }
+  if (!good) {
     return Error{fmt::format(
         "byte {}: this is not JSON; expected what `syndrome check --format json` writes",
         syntax.byte)};

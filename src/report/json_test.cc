@@ -202,5 +202,29 @@ TEST(Json, whatever_is_accepted_can_be_rendered) {
   EXPECT_GT(accepted, 50) << "the changes must leave something to render";
 }
 
+TEST(Json, more_findings_than_memory_has_room_for_are_refused) {
+  std::string text = "[0";
+  text.reserve(2 * kMostSavedValues + 16);
+  for (std::size_t i = 0; i < kMostSavedValues; ++i) text += ",0";
+  const Result<SavedReports> saved = from_json(text + "]");
+  ASSERT_FALSE(saved.ok());
+  EXPECT_THAT(saved.error().message, HasSubstr("expected findings of at most 6000000 values"));
+  // 100,000 findings are not too many, as the message says.
+  const std::size_t bytes_of_one = one(report_with({check_then_act()})).size();
+  EXPECT_LT(100'000 * bytes_of_one, std::size_t{1} << 30U);
+}
+
+TEST(Json, names_do_not_act_on_the_display) {
+  Finding finding = check_then_act();
+  const std::string name = "x\xE2\x80\xAE";
+  finding.sites[0].target = name;
+  const std::string text = one(report_with({finding}));
+  EXPECT_EQ(text.find("\xE2\x80\xAE"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr(R"("x\u202e")"));
+  const Result<SavedReports> saved = from_json(text);
+  ASSERT_TRUE(saved.ok());
+  EXPECT_EQ(saved->reports[0].checks[0].findings[0].sites[0].target, name);
+}
+
 }  // namespace
 }  // namespace syndrome::report

@@ -1,6 +1,10 @@
 #include "report/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "report/details.h"
 #include "report/failure.h"
@@ -29,13 +33,13 @@ bool same_function(std::string_view a, std::string_view b) {
 
 class Maker {
  public:
-  Maker(const std::string& file, const check::PassResult& pass)
+  Maker(const std::string& file, const check::PassResult& pass, const AllowedSources& allowed)
       : pass_(pass),
         names_(pass.names),
         places_(pass.names),
         // Only our own recordings are written when the program runs; what was imported or written
         // by hand has no such time.
-        lines_({folder_of(file), pass.trace.format == "syn" ? time_of(file) : 0}) {
+        lines_({folder_of(file), pass.trace.format == "syn" ? time_of(file) : 0, allowed}) {
     places_.prepare(sites());
   }
 
@@ -78,6 +82,24 @@ class Maker {
     std::vector<Source> result;
     for (auto& [file, source] : sources_) result.push_back(std::move(source));
     return result;
+  }
+
+  /// Which files are not shown, and what to do; empty when all are.
+  [[nodiscard]] std::string left_out() const {
+    constexpr std::size_t kNamed = 3;
+    const std::set<std::string>& files = lines_.left_out();
+    if (files.empty()) return {};
+    std::string names;
+    std::size_t named = 0;
+    for (const std::string& file : files) {
+      if (named++ == kNamed) break;
+      names += (names.empty() ? "" : ", ") + file;
+    }
+    if (files.size() > kNamed) names += fmt::format(" and {} more", files.size() - kNamed);
+    return fmt::format(
+        "source lines are left out, because they are neither below the current directory nor known "
+        "to be the program's: {}; --source DIR shows what is below DIR",
+        names);
   }
 
   [[nodiscard]] Work work() const { return {lines_.files_read(), places_.symbolizers_run()}; }
@@ -240,7 +262,8 @@ const Block* Finding::block_at(EventNumber begin) const {
   return it != blocks.end() && it->begin == begin ? &*it : nullptr;
 }
 
-Report make_report(const std::string& file, const check::PassResult& pass, Work* work) {
+Report make_report(const std::string& file, const check::PassResult& pass,
+                   const AllowedSources& allowed, Work* work) {
   Report report;
   report.tool_version = SYNDROME_VERSION;
   report.trace.file = file;
@@ -257,7 +280,7 @@ Report make_report(const std::string& file, const check::PassResult& pass, Work*
   report.trace.warnings = pass.warnings;
   report.trace.candidates = pass.candidates;
   report.seconds = pass.seconds;
-  Maker maker(file, pass);
+  Maker maker(file, pass, allowed);
   for (const check::CheckResult& result : pass.results) {
     CheckReport& entry = report.checks.emplace_back();
     entry.check = result.check;
@@ -275,6 +298,9 @@ Report make_report(const std::string& file, const check::PassResult& pass, Work*
   if (pass.trace.ended) report.program = program_of(*pass.trace.ended, pass.failure);
   if (pass.failure) report.causes = causes_of(*pass.failure);
   report.sources = maker.sources();
+  if (std::string left_out = maker.left_out(); !left_out.empty()) {
+    report.trace.warnings.push_back(std::move(left_out));
+  }
   if (work != nullptr) *work = maker.work();
   return report;
 }

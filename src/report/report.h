@@ -15,6 +15,7 @@
 #include "event/ids.h"
 #include "event/names.h"
 #include "report/place.h"
+#include "report/source_lines.h"
 
 namespace syndrome::report {
 
@@ -176,10 +177,10 @@ struct Cause {
   std::string variable;
   EventNumber read = 0;
   EventNumber write = 0;
-  std::string thread;      // that read it
-  std::string writer;      // the other one
-  std::string function;    // of the writer; may be empty
-  bool unfinished = true;  // that function was not finished at the end
+  std::string thread;       // that read it
+  std::string writer;       // the other one
+  std::string function;     // of the writer; may be empty
+  bool unfinished = true;   // that function was not finished at the end
   std::vector<Site> sites;  // the two, ascending by event
   [[nodiscard]] const Site* site_at(EventNumber event) const;
 };
@@ -207,8 +208,9 @@ struct Work {
 };
 
 /// The report of a pass over the trace in `file`. Reads the source files that the findings name,
-/// each once, and asks a symbolizer for places that are addresses (report/places.h), once for all.
+/// each once, if they are allowed, and asks a symbolizer for places that are addresses
+/// (report/places.h), once for all.
 [[nodiscard]] Report make_report(const std::string& file, const check::PassResult& pass,
-                                 Work* work = nullptr);
+                                 const AllowedSources& allowed = {}, Work* work = nullptr);
 
 }  // namespace syndrome::report

@@ -72,7 +72,8 @@ TEST_F(MakeReport, a_thousand_findings_cost_one_more_look_and_one_read_of_each_f
   const check::PassResult pass = run(trace);
   EXPECT_EQ(pass.passes, passes_for_one);
   Work work;
-  const Report report = make_report((path_ / "t.std").string(), pass, &work);
+  const AllowedSources allowed = {.folders = {path_.string()}};
+  const Report report = make_report((path_ / "t.std").string(), pass, allowed, &work);
   ASSERT_EQ(report.checks[0].findings.size(), 1000U);
   EXPECT_EQ(work.files_read, 1U);
   EXPECT_EQ(work.symbolizers_run, 0U);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "check/registry.h"
+#include "event/clean.h"
 #include "report/advice.h"
 #include "report/details.h"
 #include "report/story.h"
@@ -334,7 +335,9 @@ class Writer {
 }  // namespace
 
 std::string to_sarif(std::span<const Report> reports, const SarifOptions& options) {
-  return Writer(options).write(reports).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return clean_json(
+             Writer(options).write(reports).dump(1, ' ', false, Json::error_handler_t::replace)) +
+         "\n";
 }
 
 }  // namespace syndrome::report

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 namespace syndrome::report {
@@ -24,30 +27,90 @@ std::vector<std::string> last_parts(const std::string& name) {
   return parts;
 }
 
+/// Without symbolic links; empty when there is no such file.
+std::string real_path(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos) return {};
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real == nullptr ? std::string() : std::string(real.get());
+}
+
+bool regular(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 }  // namespace
+
+SourceLines::SourceLines(Options options) : options_(std::move(options)) {
+  folders_.push_back(real_path("."));
+  for (const std::string& folder : options_.allowed.folders) folders_.push_back(real_path(folder));
+  std::erase_if(folders_, [](const std::string& f) { return f.empty() || f == "/"; });
+}
 
 const SourceLines::File* SourceLines::find(const std::string& name) {
   const auto known = files_.find(name);
   if (known != files_.end()) return known->second ? &*known->second : nullptr;
-  std::vector<std::string> paths = {name};
-  if (name.starts_with('/')) {
-    std::ranges::move(last_parts(name), std::back_inserter(paths));
-  } else if (!options_.folder.empty()) {
-    paths.push_back(options_.folder + "/" + name);
-  }
   std::optional<File> file;
-  for (const std::string& path : paths) {
-    file = read(path);
+  bool refused = false;
+  for (const std::string& path : paths_of(name)) {
+    const std::string real = real_path(path);
+    if (real.empty() || !regular(real)) continue;
+    if (allowed(name, real)) {
+      file = read(real);
+    } else {
+      refused = true;
+    }
     if (file) break;
   }
+  if (!file && refused) left_out_.insert(name);
   const auto& stored = files_.emplace(name, std::move(file)).first->second;
   return stored ? &*stored : nullptr;
 }
 
-std::optional<SourceLines::File> SourceLines::read(const std::string& path) {
-  if (path.empty() || path.find('\0') != std::string::npos) return std::nullopt;
-  // Not blocking: the name is the trace's, and may be a pipe's.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+std::vector<std::string> SourceLines::paths_of(const std::string& name) {
+  std::vector<std::string> paths = {name};
+  if (name.starts_with('/')) {
+    for (std::string& part : last_parts(name)) {
+      for (const std::string& folder : options_.allowed.folders) {
+        paths.push_back(folder + "/" + part);
+      }
+      paths.push_back(std::move(part));
+    }
+    return paths;
+  }
+  for (const std::string& folder : options_.allowed.folders) paths.push_back(folder + "/" + name);
+  if (!options_.folder.empty()) paths.push_back(options_.folder + "/" + name);
+  // The compiler was called from a folder that the name does not say.
+  if (!regular(real_path(name))) {
+    if (const auto found = program().find(name); found != program().end()) {
+      paths.push_back(found->second);
+    }
+  }
+  return paths;
+}
+
+bool SourceLines::allowed(const std::string& name, const std::string& real) {
+  if (options_.allowed.any) return true;
+  const auto is_below = [&real](const std::string& folder) {
+    return real.size() > folder.size() && real.starts_with(folder) && real[folder.size()] == '/';
+  };
+  if (std::ranges::any_of(folders_, is_below)) return true;
+  const auto found = program().find(name);
+  return found != program().end() && real_path(found->second) == real;
+}
+
+const std::map<std::string, std::string>& SourceLines::program() {
+  if (!program_) {
+    program_.emplace();
+    if (options_.allowed.program) *program_ = options_.allowed.program();
+  }
+  return *program_;
+}
+
+std::optional<SourceLines::File> SourceLines::read(const std::string& real) {
+  // Not blocking: what is there may not be a regular file any more.
+  const int descriptor =
+      ::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
   if (descriptor < 0) return std::nullopt;
   struct stat status{};
   std::string text;

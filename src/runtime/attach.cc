@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -35,15 +36,22 @@ std::atomic<Attached> attached{Attached::kNo};
 
 char session_folder[kMaxPath];  // empty: none
 
-/// Takes SYNDROME_SESSION out of the environment, so that the program sees its own.
+bool begins_with(const char* text, const char* start) {
+  while (*start != 0 && *text == *start) ++text, ++start;
+  return *start == 0;
+}
+
+/// Takes SYNDROME_SESSION out of the environment, so that the program sees its own. In a program
+/// that has more rights than its caller (AT_SECURE: setuid, setgid, capabilities), nothing of ours
+/// there counts, and all of it goes: what it starts would obey it.
 void take_variable() {
   if (environ == nullptr) return;
   constexpr std::size_t kLength = sizeof(kSessionVariable) - 1;
+  const bool secure = getauxval(AT_SECURE) != 0;
   char** to = environ;
   for (char** from = environ; *from != nullptr; ++from) {
-    bool same = true;
-    for (std::size_t i = 0; i < kLength && same; ++i) same = (*from)[i] == kSessionVariable[i];
-    if (same && (*from)[kLength] == '=') {
+    if (secure && begins_with(*from, "SYNDROME_")) continue;
+    if (begins_with(*from, kSessionVariable) && (*from)[kLength] == '=') {
       const char* value = *from + kLength + 1;
       std::size_t length = 0;
       while (value[length] != 0 && length + 1 < kMaxPath) {
@@ -158,11 +166,36 @@ std::uint32_t pid_space() {
   return known;
 }
 
+/// Whether this is ours or root's, and nobody else can write to it.
+bool trusted(const struct stat& state) {
+  const auto user = static_cast<uid_t>(sys::call(SYS_geteuid));
+  return (state.st_uid == user || state.st_uid == 0) && (state.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// A session folder that another user has made would let them look into our memory. What is in a
+/// folder that is ours is nobody else's either. A forked child is in the folder of its parent,
+/// which was looked at before share_session() may have given it away.
+bool folder_is_trusted() {
+  struct stat state{};
+  if (forked_from != 0) return true;
+  return sys::call(SYS_lstat, sys::address_of(session_folder), sys::address_of(&state)) == 0 &&
+         S_ISDIR(state.st_mode) && trusted(state);
+}
+
 bool open_session() {
   const Path path = path_of("session", false);
   const int fd = sys::open(path.text, O_RDWR | kOpenFlags);
   if (fd < 0) {
     complain("the recorder's folder cannot be opened; this process is not recorded: ", path.text);
+    return false;
+  }
+  struct stat state{};
+  if (!folder_is_trusted() ||
+      sys::call(SYS_fstat, fd, sys::address_of(static_cast<void*>(&state))) != 0 ||
+      !S_ISREG(state.st_mode) || state.st_size < static_cast<off_t>(sizeof(SessionHeader))) {
+    complain("the recorder's folder is another user's, or not one; this process is not recorded: ",
+             session_folder);
+    sys::close(fd);
     return false;
   }
   auto* const session = static_cast<SessionHeader*>(

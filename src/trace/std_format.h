@@ -33,9 +33,9 @@ namespace syndrome::trace {
 /// Writes to `path`, or to standard output when that is "-". A file appears under its name, whole,
 /// at close(); what is not a plain file (a device, a pipe) is written to directly.
 ///
-/// A name that STD has no room for (with '|', a control character or, for threads, a '#' in front)
-/// is written with %7C and the like in its place; an empty one as %. Should that make two names of
-/// one kind equal, append() fails.
+/// A name that STD has no room for (with '|', a character that acts on the display (event/clean.h),
+/// a byte that is not UTF-8 or, for threads, a '#' in front) is written with %7C and the like in
+/// its place; an empty one as %. Should that make two names of one kind equal, append() fails.
 [[nodiscard]] Result<std::unique_ptr<Sink>> write_std(const std::string& path);
 
 }  // namespace syndrome::trace

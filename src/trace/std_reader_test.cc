@@ -1,4 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
 
 #include "trace/std_format.h"
 #include "trace/text_source.h"
@@ -250,6 +254,58 @@ TEST(Nearest, FindsSlipsButNotStrangers) {
   EXPECT_EQ(nearest("barrier_arive", kEventKindNames), "barrier_arrive");
   EXPECT_EQ(nearest("zzzzzz", kEventKindNames), "");
   EXPECT_EQ(nearest("", kEventKindNames), "");
+}
+
+/// A piece of text again and again, as much as is wanted, without the memory that it would take.
+class Endless : public ByteSource {
+ public:
+  Endless(std::string_view piece, std::uint64_t bytes) : bytes_(bytes) {
+    while (block_.size() < (1U << 20U)) block_ += piece;
+  }
+  Result<std::size_t> read(std::span<char> buffer) override {
+    const std::uint64_t at = read_ % block_.size();
+    const std::size_t count = std::min({buffer.size(), static_cast<std::size_t>(bytes_ - read_),
+                                        static_cast<std::size_t>(block_.size() - at)});
+    std::copy_n(block_.data() + at, count, buffer.data());
+    read_ += count;
+    return count;
+  }
+  [[nodiscard]] Progress progress() const override { return {read_, bytes_}; }
+
+ private:
+  std::string block_;
+  std::uint64_t bytes_;
+  std::uint64_t read_ = 0;
+};
+
+// A megabyte of gzip that holds only newlines was read for a minute.
+TEST(StdReader, TextWithoutEventsComesToAnEnd) {
+  for (const std::string_view piece : {"\n", "#\n", "# nothing\n"}) {
+    const auto source = read_std(std::make_unique<Endless>(piece, std::uint64_t{1} << 34U));
+    const Result<Batch> batch = source->next();
+    ASSERT_FALSE(batch.ok()) << piece;
+    EXPECT_THAT(batch.error().message, ::testing::HasSubstr("256 MiB of lines without"));
+    EXPECT_LT(source->progress().done, TextSource::kMostWithoutEvent + (std::uint64_t{4} << 20U));
+  }
+  // Each event begins anew: as much as is wanted between them, but that.
+  const std::string line = "#" + std::string((1U << 20U) - 10, 'x') + "\nT|r(x)|1\n";
+  const auto source = read_std(std::make_unique<Endless>(line, std::uint64_t{300} << 20U));
+  for (;;) {
+    const Result<Batch> batch = source->next();
+    ASSERT_TRUE(batch.ok()) << batch.error().message;
+    if (batch->empty()) break;
+  }
+}
+
+TEST(StdReader, BlankLinesAtTheEndAreCounted) {
+  for (std::size_t lines = 1; lines < 40; ++lines) {
+    const std::string blank(lines, '\n');
+    EXPECT_EQ(read("T|r(x)|1\n" + blank).error, "") << lines;
+    EXPECT_EQ(read("T|r(x)|1\n" + blank + "T|r(x)|1\n").error,
+              "line 2: expected an event or a comment, found a blank line")
+        << lines;
+    EXPECT_THAT(read(blank + "nonsense\n").error, ::testing::HasSubstr("line 1: ")) << lines;
+  }
 }
 
 }  // namespace

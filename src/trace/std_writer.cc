@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "event/clean.h"
 #include "trace/output_file.h"
 #include "trace/std_format.h"
 
@@ -19,27 +21,28 @@ constexpr std::size_t kBufferSize = 256 * 1024;
 bool needs_escape(std::string_view name, Space space) {
   if (name.empty()) return space != Space::kLabel && space != Space::kSite;
   if (space == Space::kThread && name.front() == '#') return true;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    // Locations run to the end of the line, so bars may be in them.
-    if ((byte < 0x20 && byte != '\t') || byte == 0x7f || (c == '|' && space != Space::kSite)) {
-      return true;
-    }
-  }
-  return false;
+  // Locations run to the end of the line, so bars may be in them.
+  if (space != Space::kSite && name.find('|') != std::string_view::npos) return true;
+  // A tab may stay.
+  return !is_clean(name) &&
+         (clean_lines(name) != name || name.find('\n') != std::string_view::npos);
 }
 
 std::string escaped(std::string_view name, Space space) {
   if (name.empty()) return "%";
   std::string out;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const std::string_view one = name.substr(i, 1);
+  for (std::size_t i = 0; i < name.size();) {
+    const std::size_t length = std::max<std::size_t>(decode_utf8(name.substr(i)).length, 1);
+    const std::string_view one = name.substr(i, length);
     const bool escape = one == "#" ? i == 0 && space == Space::kThread : needs_escape(one, space);
-    if (escape) {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(one[0]));
-    } else {
-      out += one;
+    for (const char c : one) {
+      if (escape) {
+        out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      } else {
+        out += c;
+      }
     }
+    i += length;
   }
   return out;
 }

@@ -116,5 +116,17 @@ TEST(StdWriter, SaysWhyItCannotWrite) {
   EXPECT_EQ((*full)->close().error().message, "cannot write: No space left on device");
 }
 
+// U+202E turns the rest of a line on a terminal; an 8-bit CSI colours it.
+TEST(StdWriter, EscapesWhatActsOnTheDisplay) {
+  const Folder folder;
+  EXPECT_EQ(through_a_file(folder, "T\xE2\x80\xAE|r(a\xE2\x81\xA6z)|f\xC2\x9B.c\n"),
+            "T%E2%80%AE|r(a%E2%81%A6z)|f%C2%9B.c\n");
+  EXPECT_EQ(through_a_file(folder, "T|r(\x9B)|a\tb\n"), "T|r(%9B)|a\tb\n");
+  const std::string fine =
+      "Gr\xC3\xB6\xC3\x9F"
+      "e|r(\xE5\x8F\xA3)|1\n";
+  EXPECT_EQ(through_a_file(folder, fine), fine);
+}
+
 }  // namespace
 }  // namespace syndrome::trace

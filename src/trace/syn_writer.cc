@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "trace/output_file.h"
 #include "trace/syn_events.h"
 #include "trace/syn_format.h"
 #include "trace/syn_names.h"
@@ -205,12 +206,19 @@ Result<std::unique_ptr<Sink>> write_syn(const std::string& path, SynWriteOptions
   const bool to_stdout = path == "-";
   int fd = STDOUT_FILENO;
   if (!to_stdout) {
+    if (Status planted = refuse_planted(path); !planted) return planted.error();
     do {
       fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EINTR);
     if (fd < 0) return Error{fmt::format("cannot create: {}", std::strerror(errno))};
   }
   auto writer = std::make_unique<SynWriter>(fd, !to_stdout, options);
+  if (Status status = writer->begin(); !status) return status.error();
+  return std::unique_ptr<Sink>(std::move(writer));
+}
+
+Result<std::unique_ptr<Sink>> write_syn(Fd file, SynWriteOptions options) {
+  auto writer = std::make_unique<SynWriter>(file.release(), true, options);
   if (Status status = writer->begin(); !status) return status.error();
   return std::unique_ptr<Sink>(std::move(writer));
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "event/result.h"
+#include "trace/bytes_raw.h"
 #include "trace/sink.h"
 
 namespace syndrome::trace {
@@ -23,5 +24,8 @@ struct SynWriteOptions {
 /// by a crash or a full disk has all chunks before. Flags of events are not kept.
 [[nodiscard]] Result<std::unique_ptr<Sink>> write_syn(const std::string& path,
                                                       SynWriteOptions options = {});
+
+/// Likewise, into a file that is open and empty.
+[[nodiscard]] Result<std::unique_ptr<Sink>> write_syn(Fd file, SynWriteOptions options = {});
 
 }  // namespace syndrome::trace

@@ -150,6 +150,7 @@ TextSource::TextSource(std::unique_ptr<ByteSource> bytes)
 Result<Batch> TextSource::next() {
   if (error_) return *error_;
   first_ += count_;
+  if (count_ > 0) without_event_ = 0;
   count_ = 0;
   // A piece that gave events is handed on at once: more may be long in coming from a pipe.
   while (!error_ && count_ < kBatchEvents && !(cursor_ == end_ && (count_ > 0 || ended_))) {
@@ -160,12 +161,16 @@ Result<Batch> TextSource::next() {
     const Result<std::string_view> piece = lines_.next(line_ + 1);
     if (!piece) {
       error_ = piece.error();
+    } else if (without_event_ > kMostWithoutEvent) {
+      fail_at(line_ + 1, fmt::format("expected an event, found {} MiB of lines without one",
+                                     kMostWithoutEvent >> 20U));
     } else if (piece->empty()) {
       ended_ = true;
       finish();
     } else {
       cursor_ = piece->data();
       end_ = cursor_ + piece->size();
+      without_event_ += piece->size();
     }
   }
   if (count_ == 0 && error_) return *error_;

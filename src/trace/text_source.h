@@ -63,6 +63,12 @@ class TextSource : public Source {
   static constexpr std::size_t kBatchEvents = 8192;
   static constexpr std::size_t kMaxEventsPerLine = 4;
 
+ public:
+  /// More text without an event is an error. It is no trace, and packed it is next to nothing: a
+  /// megabyte of gzip can be a gigabyte of newlines. (Real logs have far less between two events.)
+  static constexpr std::uint64_t kMostWithoutEvent = std::uint64_t{256} << 20U;
+
+ protected:
   /// Parses whole lines from `p` on, until `end`, a full batch or a failure. Returns where the next
   /// line begins. Counts every line in line_ before anything can fail in it.
   virtual const char* parse(const char* p, const char* end) = 0;
@@ -96,6 +102,7 @@ class TextSource : public Source {
   const char* cursor_ = nullptr;
   const char* end_ = nullptr;
   EventNumber first_ = 1;
+  std::uint64_t without_event_ = 0;  // bytes since the last piece that had one
   bool ended_ = false;
 };
 

@@ -44,6 +44,7 @@ std::size_t copy_table(std::string_view bytes, std::size_t at, std::size_t count
 
 UnitInFile::UnitInFile(std::string_view bytes) : bytes_(bytes) {
   const unit::Header header = *entry_at<unit::Header>(bytes, 0);
+  directory_ = header.directory;
   std::size_t at = copy_table(bytes, sizeof header, header.functions, functions_);
   at = copy_table(bytes, at, header.sites, sites_);
   copy_table(bytes, at, header.flows, flows_);

@@ -21,11 +21,14 @@ class UnitInFile {
   [[nodiscard]] const std::vector<unit::Function>& functions() const { return functions_; }
   [[nodiscard]] const std::vector<unit::Site>& sites() const { return sites_; }
   [[nodiscard]] const std::vector<unit::Flow>& flows() const { return flows_; }
+  /// Where the compiler was called.
+  [[nodiscard]] std::string_view directory() const { return text(directory_); }
   /// Empty when there is none.
   [[nodiscard]] std::string_view text(std::uint32_t offset) const;
 
  private:
   std::string_view bytes_;
+  std::uint32_t directory_ = 0;
   std::vector<unit::Function> functions_;  // those whose sites exist
   std::vector<unit::Site> sites_;
   std::vector<unit::Flow> flows_;  // those whose sites exist

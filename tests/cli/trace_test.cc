@@ -146,5 +146,25 @@ TEST_F(TraceCommand, AReaderThatLeavesIsNoError) {
   EXPECT_EQ(shell_.read("code"), "141\n");
 }
 
+// U+202E in the name of a variable; ESC where a file that is no text trace allows it.
+TEST_F(TraceCommand, NamesDoNotActOnTheTerminal) {
+  const std::string bad = "x\xE2\x80\xAE";
+  shell_.write("t.std", "T1|begin(f)|0\nT1|r(" + bad + ")|a.c:1\nT2|w(" + bad + ")|b.c:2\nT1|w(" +
+                            bad + ")|a.c:3\nT1|end(f)|0\n");
+  for (const char* command :
+       {"trace cat t.std", "trace cat --number t.std", "trace convert t.std --to std -o -",
+        "check t.std", "check --format json t.std", "check --format sarif t.std",
+        "check --format junit t.std", "check --check print t.std", "trace info t.std",
+        "trace info --format json t.std", "trace cat --thread '\xE2\x80\xAE' t.std",
+        "check --spec '\xE2\x80\xAE' t.std"}) {
+    const Outcome outcome = shell_.run("syndrome " + std::string(command));
+    for (const std::string& text : {outcome.out, outcome.err}) {
+      EXPECT_EQ(text.find("\xE2\x80\xAE"), std::string::npos) << command << ": " << text;
+    }
+  }
+  EXPECT_THAT(shell_.run("syndrome trace cat t.std").out, HasSubstr("T1|r(x%E2%80%AE)|a.c:1"));
+  EXPECT_EQ(shell_.run("syndrome check t.std").code, 1);
+}
+
 }  // namespace
 }  // namespace syndrome::test

@@ -165,5 +165,79 @@ TEST_F(NondeterminismRanks, ATraceThatARankCannotReadIsAnError) {
   EXPECT_THAT(outcome.err, HasSubstr("nowhere.std"));
 }
 
+// The node goes from thread to thread through code without probes: no other order of the same
+// events uses it before it is made.
+TEST_F(NondeterminismCommand, MemoryIsNotUsedBeforeItIsAllocated) {
+  shell_.write("box.c",
+               "static void* kept;\nvoid box_put(void* what) { kept = what; }\n"
+               "void* box_get(void) { return kept; }\n");
+  shell_.write("node.c", R"(
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+void box_put(void*);
+void* box_get(void);
+struct Node { int value; };
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void* produce(void* unused) {
+  struct Node* node = malloc(sizeof *node);
+  node->value = 7;
+  pthread_mutex_lock(&mutex);
+  box_put(node);
+  pthread_mutex_unlock(&mutex);
+  return unused;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, produce, NULL);
+  struct Node* node = NULL;
+  while (node == NULL) {
+    pthread_mutex_lock(&mutex);
+    node = box_get();
+    pthread_mutex_unlock(&mutex);
+    sched_yield();
+  }
+  const int value = node->value;
+  pthread_join(thread, NULL);
+  return value;
+}
+)");
+  const Outcome made = shell_.run(
+      "clang-19 -c -O1 box.c && syndrome cc -g -O1 -pthread node.c box.o -o node && "
+      "syndrome record -o n.syn -- ./node");
+  ASSERT_EQ(made.code, 7) << made.err;
+  const Outcome outcome = check("--format json -o found.json n.syn");
+  EXPECT_EQ(outcome.code, 0) << shell_.read("found.json") << outcome.err;
+  // Nor does the verifier believe it.
+  const json before = json::parse(shell_
+                                      .run("syndrome trace cat n.syn | grep -n 'Node::value' | "
+                                           "cut -d: -f1 | paste -sd, | sed 's/.*/[&]/'")
+                                      .out);
+  ASSERT_EQ(before.size(), 2);
+  json claimed = json::parse(shell_.read("found.json"));
+  json schedule = json::array();
+  const Outcome of_main = shell_.run(
+      "syndrome trace cat n.syn | grep -n '^main|' | cut -d: -f1 | paste -sd, | sed 's/.*/[&]/'");
+  for (const json& event : json::parse(of_main.out)) {
+    if (event <= before[1]) schedule.push_back(event);
+  }
+  claimed["checks"][0]["findings"] = json::array({{{"check", "nondeterminism"},
+                                                   {"rule", "nondeterministic-read"},
+                                                   {"certainty", "predicted"},
+                                                   {"message", "m"},
+                                                   {"fingerprint", "f"},
+                                                   {"event", before[1]},
+                                                   {"read", before[1]},
+                                                   {"write", before[0]},
+                                                   {"challenger", 0},
+                                                   {"variable", "x"},
+                                                   {"schedule", schedule},
+                                                   {"sites", json::array()}}});
+  shell_.write("claimed.json", claimed.dump());
+  const Outcome replayed = shell_.run("syndrome replay-check claimed.json n.syn");
+  EXPECT_EQ(replayed.code, 1) << replayed.err;
+  EXPECT_THAT(replayed.out, HasSubstr("it uses memory that it cannot know of yet"));
+}
+
 }  // namespace
 }  // namespace syndrome::test

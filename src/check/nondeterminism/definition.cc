@@ -158,8 +158,10 @@ class Reorderings::Builder {
   clock::BarrierRounds rounds_;
 };
 
-Reorderings::Reorderings(std::span<const Event> events) : events_(events) {
+Reorderings::Reorderings(std::span<const Event> events, std::span<const Precedence> precedences)
+    : events_(events) {
   Builder(*this).run();
+  for (const Precedence& each : precedences) published_[each.after].push_back(each.before);
 }
 
 Reorderings::State Reorderings::start() const {
@@ -189,6 +191,11 @@ std::string_view Reorderings::refusal(State& state, EventNumber number) const {
   if (entry.position > done) return "an event of its thread that comes before it is missing";
   for (const Need& need : entry.needs) {
     if (!signalled(state, need)) return "it comes before what it has to wait for";
+  }
+  if (const auto at = published_.find(number); at != published_.end()) {
+    for (const EventNumber before : at->second) {
+      if (!is_done(state, before)) return "it uses memory that it cannot know of yet";
+    }
   }
   if (next.kind == EventKind::kJoin &&
       state.done[next.child().index()] < of_thread_[next.child().index()].size()) {

@@ -12,7 +12,8 @@
 //   barriers      who leaves a round comes after all who arrive in it; who arrives in a round comes
 //                 after all who arrive in the round before
 //   memory        an alloc or free comes after all that came before it on its variable, and before
-//                 all that came after it: the variable is a new one (a new location)
+//                 all that came after it: the variable is a new one (a new location); and what
+//                 published.h says of memory that another thread made
 //   reads         every read but the last event reads the write that it read in the trace. 0 is the
 //                 write of the initial value. An rmw reads and then writes.
 // A complete reordering has all events, and all of its reads read as in the trace.
@@ -28,8 +29,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "check/nondeterminism/published.h"
 #include "event/event.h"
 
 namespace syndrome::check {
@@ -45,7 +48,7 @@ class Reorderings {
  public:
   /// A trace, well-formed, with its flags set; kDropped events are no part of it. Events are spoken
   /// of by their numbers, from 1.
-  explicit Reorderings(std::span<const Event> events);
+  explicit Reorderings(std::span<const Event> events, std::span<const Precedence> precedences = {});
 
   /// How far a reordering has come.
   struct State {
@@ -107,6 +110,7 @@ class Reorderings {
   std::vector<std::vector<EventNumber>> of_thread_;
   std::vector<std::vector<EventNumber>> signals_;  // of each object, as in the trace
   std::vector<EventNumber> finals_;
+  std::unordered_map<EventNumber, std::vector<EventNumber>> published_;  // what comes before it
   std::size_t locations_ = 0;
   std::size_t locks_ = 0;
   std::size_t counted_ = 0;

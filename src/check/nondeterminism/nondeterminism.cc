@@ -47,7 +47,8 @@ class NondeterminismCheck final : public Check {
       refuse(fmt::format("the trace has more than {} events", kMostEvents));
       return false;
     }
-    const Order order(events_);
+    published_ = published(events_, names.layout());
+    const Order order(events_, published_);
     if (!order.complete()) {
       refuse(fmt::format("its {} threads need more than {} GB of clocks", order.threads(),
                          Order::kMostClockBytes >> 30U));
@@ -111,7 +112,7 @@ class NondeterminismCheck final : public Check {
   }
 
   void tell(const Order& order, const Survey& found, const Names& names) {
-    const Reorderings definition(events_);
+    const Reorderings definition(events_, published_);
     Decider decider(order, options_.witness_effort);
     std::size_t rejected = 0;
     std::uint64_t left_out = found.left_out;
@@ -245,6 +246,7 @@ class NondeterminismCheck final : public Check {
 
   Options options_;
   std::vector<Event> events_;
+  std::vector<Precedence> published_;
   bool too_many_ = false;
   CheckResult result_;
 };

@@ -10,7 +10,9 @@ namespace {
 /// of the writes to each location are all that matters for what comes next and for the answers.
 class BruteForce {
  public:
-  BruteForce(std::span<const Event> events, std::size_t most) : trace_(events), most_(most) {}
+  BruteForce(std::span<const Event> events, std::size_t most,
+             std::span<const Precedence> precedences)
+      : trace_(events, precedences), most_(most) {}
 
   std::optional<Nondeterminism> run() {
     visit(trace_.start(), std::vector<std::vector<EventNumber>>(trace_.locations()));
@@ -74,9 +76,9 @@ class BruteForce {
 
 }  // namespace
 
-std::optional<Nondeterminism> nondeterminism_oracle(std::span<const Event> events,
-                                                    std::size_t most) {
-  return BruteForce(events, most).run();
+std::optional<Nondeterminism> nondeterminism_oracle(std::span<const Event> events, std::size_t most,
+                                                    std::span<const Precedence> precedences) {
+  return BruteForce(events, most, precedences).run();
 }
 
 }  // namespace syndrome::check

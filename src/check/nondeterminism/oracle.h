@@ -29,7 +29,7 @@ struct Nondeterminism {
 };
 
 /// None when there are more than `most` different states on the way.
-[[nodiscard]] std::optional<Nondeterminism> nondeterminism_oracle(std::span<const Event> events,
-                                                                  std::size_t most);
+[[nodiscard]] std::optional<Nondeterminism> nondeterminism_oracle(
+    std::span<const Event> events, std::size_t most, std::span<const Precedence> precedences = {});
 
 }  // namespace syndrome::check

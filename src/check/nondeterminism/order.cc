@@ -31,13 +31,15 @@ void ByThread::fill(std::size_t keys, std::vector<std::pair<std::uint32_t, Index
 /// Goes through the trace once; then sorts what it has found by object and thread.
 class Order::Builder {
  public:
-  Builder(Order& into, std::span<const Event> events) : into_(into) {
+  Builder(Order& into, std::span<const Event> events, std::span<const Precedence> precedences)
+      : into_(into) {
     EventNumber number = 0;
     for (const Event& event : events) {
       ++number;
       if ((event.flags & kDropped) == 0) add(event, number);
     }
     into_.held_.push_back({});
+    for (const Precedence& each : precedences) wait(index_of(each.after), index_of(each.before));
     structure();
     clocks();
   }
@@ -68,6 +70,11 @@ class Order::Builder {
     if (kinds_.back() == EventKind::kAlloc || kinds_.back() == EventKind::kFree) {
       renewed_.emplace(event.target, true);
     }
+  }
+
+  [[nodiscard]] Index index_of(EventNumber number) const {
+    return static_cast<Index>(std::ranges::lower_bound(into_.number_, number) -
+                              into_.number_.begin());
   }
 
   void wait(Index e, Index earlier) {
@@ -305,8 +312,8 @@ class Order::Builder {
   std::vector<std::pair<std::uint32_t, Index>> readers_;
 };
 
-Order::Order(std::span<const Event> events) {
-  Builder(*this, events);
+Order::Order(std::span<const Event> events, std::span<const Precedence> precedences) {
+  Builder(*this, events, precedences);
 }
 
 void Order::join_before(Index read, std::uint32_t* into) const {

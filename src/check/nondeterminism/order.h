@@ -8,7 +8,7 @@
 //
 // The clock of e has every event that is in, and before e in, every correct reordering that has e
 // in it and in which e (if it reads) reads as in the trace. It is the least one with
-//   - program order, fork, join, signals, barriers, memory: the fixed order
+//   - program order, fork, join, signals, barriers, memory (published.h, too): the fixed order
 //   - read-couples: a read comes after the write that it read
 //   - induced edges: if e is in a scope of a lock and knows an event in an earlier scope of that
 //     lock by another thread, it knows that scope's release, too.
@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/nondeterminism/published.h"
 #include "event/event.h"
 
 namespace syndrome::check {
@@ -94,7 +95,7 @@ class ByThread {
 class Order {
  public:
   /// Of a well-formed trace with its flags set. Requires fits(events.size()).
-  explicit Order(std::span<const Event> events);
+  explicit Order(std::span<const Event> events, std::span<const Precedence> precedences = {});
 
   /// Bytes that clocks may take; a trace whose threads learn from each other too often is refused.
   static constexpr std::size_t kMostClockBytes = std::size_t{2} << 30U;

@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "event/clean.h"
+
 namespace syndrome::check {
 namespace {
 
@@ -38,16 +40,16 @@ class PrintCheck final : public Check {
 }  // namespace
 
 void append_std(std::string& text, const Event& event, const Names& names) {
-  text += names.thread(event.thread);
+  text += clean(names.thread(event.thread));
   text += '|';
   text += word_of(event.kind, event.order);
   text += '(';
   if (const std::optional<Space> space = target_space(event.kind)) {
-    text += names.of(*space, event.target);
+    text += clean(names.of(*space, event.target));
   }
   text += ")|";
   const std::string_view site = names.site(event.site);
-  text += site.empty() ? std::string_view("0") : site;
+  text += site.empty() ? std::string("0") : clean(site);
 }
 
 void Print::take(const Batch& batch, const Names& names) {

@@ -371,11 +371,11 @@ void report() {
 __attribute__((constructor(101))) void start() {
   pthread_key_create(&key, on_thread_exit);
   pthread_atfork(nullptr, nullptr, on_fork_child);
-  if (const char* text = getenv("SYNDROME_ENFORCE_PATIENCE_MS")) {
+  if (const char* text = secure_getenv("SYNDROME_ENFORCE_PATIENCE_MS")) {
     const long value = strtol(text, nullptr, 10);
     if (value > 0) patience_ms = value;
   }
-  const char* text = getenv("SYNDROME_ENFORCE_WATCHDOG");
+  const char* text = secure_getenv("SYNDROME_ENFORCE_WATCHDOG");
   watchdog = text != nullptr && strcmp(text, "0") != 0 && *text != '\0';
   recorded = &__tsan_mutex_post_lock != nullptr && &__tsan_mutex_pre_unlock != nullptr;
   told = recorded || watchdog;

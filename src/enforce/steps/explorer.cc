@@ -101,7 +101,7 @@ void replay(const char* choices) {
 }
 
 __attribute__((constructor)) void start() {
-  const char* text = getenv("SYNDROME_STEPS");
+  const char* text = secure_getenv("SYNDROME_STEPS");
   if (text == nullptr || *text == '\0') return;
   char* end = nullptr;
   if (strncmp(text, "noise:", 6) == 0) {
