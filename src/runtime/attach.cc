@@ -11,7 +11,6 @@
 #include "event/unit.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
 #include "runtime/noise.h"
 #include "runtime/probes.h"
 #include "runtime/session_files.h"
@@ -195,7 +194,6 @@ bool open_session() {
   }
   process.session = session;
   make_filter();
-  make_holders();
   write_process();
   if (session->noise != 0) {
     const Piece seed{&session->noise_seed, sizeof(session->noise_seed)};
@@ -243,7 +241,7 @@ bool attach() {
     }
   }
   if (first) {
-    if (process.follows || holds_calls()) settle_before_death();
+    if (process.follows) settle_before_death();
     note_before_death();
     modules_changed();
     check_allocator();
@@ -392,7 +390,6 @@ extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
   if (!rt::attach()) return;
   rt::write_unit({unit, globals, count});
   rt::follow_unit(header);
-  rt::hold_unit(header, globals, count);
   rt::learn_blocks();
 }
 

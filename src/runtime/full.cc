@@ -7,7 +7,6 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
@@ -145,16 +144,12 @@ int syndrome_full_quick() {
   using namespace syndrome::rt;
   // A handler that came while the thread was at it, or one too many, has a line of its own that
   // nobody reads.
-  if ((following() && !is_on_line()) || (holding() && tls.busy != 0)) {
+  if (following() && !is_on_line()) {
     point_at_scratch();
     return 0;
   }
   if (following()) {
     settle_line();
-    return 0;
-  }
-  if (holding()) {
-    hold_line();
     return 0;
   }
   if (tls.state == ThreadState::kOn && tls.exact == nullptr) [[likely]] {
@@ -247,8 +242,6 @@ void syndrome_full_deep() {
     if (tls.state == ThreadState::kOn) {
       if (following()) {
         follow_word(word);
-      } else if (holding()) {
-        hold_word(word);
       } else if (tls.exact != nullptr) {
         exact_probe(word);
       } else {

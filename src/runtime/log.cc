@@ -8,7 +8,6 @@
 #include "runtime/filter.h"
 #include "runtime/follow.h"
 #include "runtime/follow_quiet.h"
-#include "runtime/hold.h"
 #include "runtime/in_place_of.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
@@ -24,7 +23,6 @@ std::atomic<std::uint32_t> thread_count{0};
 
 void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, unsigned extra,
                  wire::Word operand, std::uint32_t site) {
-  if (holding()) return hold_sync(kind, object, version, extra, operand, site);
   if (following()) before_sync(kind, object, operand, site);
   wire::Word* const at = room(4 + extra);
   if (at == nullptr) return;
@@ -71,7 +69,6 @@ bool defer(wire::Sync kind, std::uintptr_t object) {
 
 void append_range(const void* address, std::size_t length, bool write, std::uint32_t site,
                   bool site_is_call) {
-  if (holding()) return hold_range(address, length, write, site, site_is_call);
   if (following()) return follow_range(address, length, write, site, site_is_call);
   // A function of the C library may have slept, for another process or for a thread at the other
   // end of a pipe: what comes now has a time of its own.
@@ -205,13 +202,6 @@ void range_at(const void* address, std::size_t length, bool write, std::uint32_t
   if (length != 0) append_range(address, length, write, site, false);
 }
 
-void before_waiting() {
-  if (holding() && recording()) hold_settle();
-}
-void before_wait() {
-  if (holding() && recording()) hold_wait();
-}
-
 std::uint32_t new_thread_number() {
   return thread_count.fetch_add(1, std::memory_order_relaxed);
 }
@@ -223,7 +213,6 @@ void turn_off() {
   // The ring stays as it is: the recorder, if there is one, takes what is in it.
   tls.state = ThreadState::kOff;
   stop_following();
-  stop_holding();
   tls.exact = nullptr;
   point_at_scratch();
 }
@@ -256,7 +245,6 @@ void thread_begin(std::uint32_t number) {
 void thread_end() {
   if (tls.state == ThreadState::kOn) {
     sync(wire::Sync::kThreadStop, tls.number);
-    finish_holding();
     if (tls.state == ThreadState::kOn) {
       ++tls.busy;
       RingHeader* const ring = tls.ring;
@@ -332,8 +320,8 @@ void signal_enter(SignalFrame& frame) {
     return;
   }
   __syndrome_thread.inside = 0;
-  if (following() || holding()) {
-    frame.follows = following() ? enter_handler() : hold_enter_handler();
+  if (following()) {
+    frame.follows = enter_handler();
     if (frame.follows || tls.state != ThreadState::kOn) return;
     frame.recorded = false;
     ++__syndrome_thread.inside;
@@ -370,12 +358,8 @@ void signal_leave(const SignalFrame& frame) {
     if (frame.unborn) tls.state = ThreadState::kNew;
     return;
   }
-  if (frame.follows && (following() || holding())) {
-    if (following()) {
-      leave_handler(frame.window.cursor);
-    } else {
-      hold_leave_handler(frame.window.cursor);
-    }
+  if (frame.follows && following()) {
+    leave_handler(frame.window.cursor);
     tls.held = frame.held;
     __syndrome_thread.call = frame.window.call;
     __syndrome_thread.inside = frame.window.inside;
@@ -403,7 +387,6 @@ void go_on_behind_handlers() {
   tls.held = 0;
   if (tls.handlers_held != 0 && tls.handlers_held != ~0u) unlock_shard(tls.handlers_held - 1);
   if (following()) drop_handlers();
-  if (holding()) hold_drop_handlers();
   wire::Word* const whole = tls.whole;
   tls.whole = nullptr;
   if (whole == nullptr || tls.state != ThreadState::kOn) return;

@@ -4,7 +4,6 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
 #include "runtime/noise.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
@@ -148,7 +147,6 @@ PROBE void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint3
 
 PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   if (!recording()) return;
-  if (holding()) return hold_locals(address, bytes);
   if (following() && !follow_locals(address, bytes)) return;
   wire::Word* const at = room(3);
   if (at == nullptr) return;
@@ -167,7 +165,6 @@ PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std:
                           std::uint32_t rest) {
   if (!recording()) return;
   if (following()) return follow_run(*run, first, rounds, rest);
-  if (holding()) return hold_run(*run, first, rounds, rest);
   const unsigned sites = run->sites;
   const auto words = static_cast<unsigned>(wire::run_words(sites));
   for (std::uint64_t done = 0; rounds != 0 || rest != 0;) {
@@ -210,12 +207,11 @@ PROBE void __syndrome_spots(const SyndromeRun* run, const void* first, std::uint
 PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/,
                            const void* /*function*/) {
   if (!recording()) return;
-  if (following() || holding()) {
-    const auto write = following() ? follow_word : hold_word;
+  if (following()) {
     if (site > 0xffff) {
-      write(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
+      follow_word(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
     }
-    return write(wire::access(number_of(address), site & 0xffff));
+    return follow_word(wire::access(number_of(address), site & 0xffff));
   }
   if (site > 0xffff)
     append(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
@@ -232,10 +228,6 @@ PROBE std::uint64_t __syndrome_frame() {
   if (!recording()) return 0;
   const std::uint64_t frame = ++tls.frames;
   if (following()) follow_frame(frame);
-  if (holding()) {
-    hold_frame(frame);
-    return frame;
-  }
   append(wire::control(wire::Control::kFrame, frame << 4, 0));
   return frame;
 }
@@ -244,7 +236,6 @@ PROBE void __syndrome_resume(std::uint64_t frame) {
   if (frame == 0) return;
   if (tls.handlers != 0 && frame <= tls.handlers_from) leave_handlers();
   if (!recording()) return;
-  if (holding()) return hold_resume(frame);
   if (following()) follow_resume(frame);
   append(wire::control(wire::Control::kResume, frame << 4, 0));
   new_segment();

@@ -16,7 +16,6 @@
 #include "event/known.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
 #include "runtime/session_files.h"
 #include "runtime/thread.h"
 
@@ -169,7 +168,6 @@ bool claim_ring(std::uint32_t number) {
   tls.exact = nullptr;
   tls.follower = nullptr;
   tls.draft = nullptr;
-  tls.holder = nullptr;
   if (process.pinned) {
     tls.exact = tls.words + 1;
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
@@ -180,7 +178,6 @@ bool claim_ring(std::uint32_t number) {
     while (rings[index] != ring) ++index;
     // Whoever has no follower tells everything.
     if (process.follows && start_following(index)) start_filter();
-    if (holds_calls()) (void)start_holding(index);
   }
   return true;
 }

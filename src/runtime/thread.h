@@ -19,7 +19,6 @@ enum class ThreadState : std::uint32_t {
 
 struct Draft;
 struct Follower;
-struct Holder;
 
 /// Touched by its own thread alone.
 struct Thread {
@@ -51,7 +50,6 @@ struct Thread {
   Taken locks[8];
   Follower* follower;    // of this thread's accesses (follow.h); null: the ring gets all of them
   Draft* draft;          // where the follower's words go (draft.h); null: into the ring
-  Holder* holder;        // of this thread's calls (hold.h); null: none are held back
   bool keeps_key;        // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;  // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().

@@ -215,9 +215,8 @@ TEST_F(Run, EndsATraceThatGrowsTooLarge) {
               Not(HasSubstr("--disk")));
 }
 
-// Calls that are held back (runtime/hold.h) are told when the process ends in the middle of them,
-// however it does.
-TEST_F(Run, TellsOfCallsThatAProcessEndsIn) {
+// What is open when the process ends counts, however it ends.
+TEST_F(Run, FindsWhatAProcessEndsIn) {
   shell_.write("ends.c",
                "#include <pthread.h>\n"
                "#include <signal.h>\n"
