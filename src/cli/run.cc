@@ -131,6 +131,33 @@ bool can_watch(const RunCall& call, const Checker& checker) {
 constexpr std::array<std::string_view, 4> kVerdicts = {"atomicity", "races", "determinism",
                                                        "atomic-sets"};
 
+/// Whether the end of a long run is enough, with windows of what was found while it ran: nobody has
+/// declared what must be followed for all of it. (Annotations are the program's to see:
+/// runtime/live.h.)
+bool can_fly(const RunCall& call, const Checker& checker) {
+  constexpr std::array<std::string_view, 2> kUndeclared = {"races", "atomic-sets"};
+  const bool declared = checker.spec() != nullptr || !call.check.atomic_sets.empty();
+  return !call.after && !call.eager && !declared && call.record->order == rt::Order::kFeasible &&
+         (checker.by_default() || checker.checks_only(kUndeclared));
+}
+
+/// What the recorder has called windows of the trace.
+std::vector<std::string> windows_of(const std::string& trace) {
+  std::vector<std::string> windows;
+  for (;;) {
+    std::string name = fmt::format("{}.w{}", trace, windows.size() + 1);
+    std::error_code unknown;
+    if (!fs::exists(name, unknown)) return windows;
+    windows.push_back(std::move(name));
+  }
+}
+
+/// SYNDROME_WINDOW_EVERY, which is for tests.
+std::uint32_t window_every() {
+  const char* const set = std::getenv("SYNDROME_WINDOW_EVERY");
+  return set == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(set, nullptr, 10));
+}
+
 sieve::Checked kind_of(const Checker& checker) {
   constexpr std::array<std::string_view, 1> kAtomicity = {"atomicity"};
   constexpr std::array<std::string_view, 2> kRaces = {"atomicity", "races"};
@@ -259,6 +286,11 @@ int run(RunCall& call) {
     limit_disk(call, output);
     call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
   }
+  if (scratch.made() && !call.check.told && can_fly(call, checker)) {
+    call.record->flight = true;
+    call.record->window_every = window_every();
+    call.check.windows = windows_of;
+  }
   call.record->quiet = true;
   call.check.render.suggest_runs = call.runs == 1 && !call.record->noise;
   if (call.runs > 1) return run_series(call, checker, scratch);
@@ -290,7 +322,7 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
   command
       ->add_option(
           "--disk", call->most_disk,
-          "Where everything is recorded (--after, --check atomic-sets, the default) and not "
+          "Where everything is recorded (--after, programs with annotations) and not "
           "kept: the most that a process's trace takes in TMPDIR, and at most half of the "
           "room there. What comes behind that is not checked, with a warning")
       ->type_name("SIZE")

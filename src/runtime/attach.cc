@@ -11,6 +11,7 @@
 #include "event/unit.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/live.h"
 #include "runtime/noise.h"
 #include "runtime/probes.h"
 #include "runtime/session_files.h"
@@ -193,6 +194,7 @@ bool open_session() {
     return false;
   }
   process.session = session;
+  session->slots[slot].mode.store(begin_mode(), std::memory_order_relaxed);
   make_filter();
   write_process();
   if (session->noise != 0) {
@@ -370,6 +372,22 @@ const char* session_path() {
 
 }  // namespace syndrome::rt
 
+namespace {
+
+/// Blocks, units or sets that somebody has declared.
+bool has_annotations(const syndrome::unit::Header& unit) {
+  using namespace syndrome;
+  constexpr std::uint32_t kDeclared =
+      unit::kAtomic | unit::kDeterministic | unit::kUnitOfWork | unit::kSetMember;
+  const auto* const functions = reinterpret_cast<const unit::Function*>(&unit + 1);
+  for (std::uint32_t i = 0; i < unit.functions; ++i) {
+    if ((functions[i].flags & kDeclared) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
     const void* unit, const SyndromeGlobal* globals, std::uint64_t count) {
   using namespace syndrome;
@@ -389,6 +407,7 @@ extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
   // The first unit brings its process to the session.
   if (!rt::attach()) return;
   rt::write_unit({unit, globals, count});
+  if (has_annotations(*header)) rt::leave_flight();
   rt::follow_unit(header);
   rt::learn_blocks();
 }

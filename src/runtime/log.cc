@@ -9,6 +9,7 @@
 #include "runtime/follow.h"
 #include "runtime/follow_quiet.h"
 #include "runtime/in_place_of.h"
+#include "runtime/live.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -21,18 +22,20 @@ wire::Word first_line[wire::kLineWords] __attribute__((aligned(256)));
 
 std::atomic<std::uint32_t> thread_count{0};
 
-void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, unsigned extra,
-                 wire::Word operand, std::uint32_t site) {
+/// `time` 0: now.
+void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word time,
+                 unsigned extra, wire::Word operand, std::uint32_t site) {
   if (following()) before_sync(kind, object, operand, site);
   wire::Word* const at = room(4 + extra);
   if (at == nullptr) return;
   at[0] = wire::sync(kind, 3 + extra, site);
   at[1] = wire::operand(object);
   at[2] = wire::operand(version);
-  at[3] = wire::operand(read_counter());
+  at[3] = wire::operand(time != 0 ? time : read_counter());
   if (extra != 0) at[4] = wire::operand(operand);
   appended(4 + extra);
   new_segment();
+  if (in_flight()) tls.taken = cursor();
   if (!following()) return;
   // Others wait for its version.
   if (version != 0) keep_draft();
@@ -172,7 +175,8 @@ void sync(wire::Sync kind, std::uintptr_t object) {
     order_by_signal(kind, object);
     order_by_position(kind, object);
   }
-  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
+  hear_sync(kind, object, 0);
+  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0, 0,
               __syndrome_thread.call);
 }
 
@@ -183,13 +187,14 @@ void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
   if (following() && renew_quietly(kind, object, operand)) return;
   if (following()) settle();
   const bool ordered = tls.draft == nullptr || !is_atomic_block(kind, operand);
-  append_sync(kind, object, ordered ? next_version(wire::shard_of(kind, object)) : 0, 1, operand,
+  hear_sync(kind, object, operand);
+  append_sync(kind, object, ordered ? next_version(wire::shard_of(kind, object)) : 0, 0, 1, operand,
               __syndrome_thread.call);
 }
 
-void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word operand,
-             std::uint32_t site) {
-  append_sync(kind, object, version, 1, operand, site);
+void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word time,
+             wire::Word operand, std::uint32_t site) {
+  append_sync(kind, object, version, time, 1, operand, site);
 }
 
 void read_range(const void* address, std::size_t length) {
@@ -214,6 +219,7 @@ void turn_off() {
   tls.state = ThreadState::kOff;
   stop_following();
   tls.exact = nullptr;
+  tls.flight = nullptr;
   point_at_scratch();
 }
 
@@ -247,6 +253,10 @@ void thread_end() {
     sync(wire::Sync::kThreadStop, tls.number);
     if (tls.state == ThreadState::kOn) {
       ++tls.busy;
+      if (in_flight()) {
+        take_line(tls, cursor());
+        engine_end(tls);
+      }
       RingHeader* const ring = tls.ring;
       const wire::Word* const begin = tls.words + (tls.line & (process.ring_words - 1));
       ring->published.store(tls.line + static_cast<std::uint64_t>(cursor() - begin),
@@ -387,6 +397,7 @@ void go_on_behind_handlers() {
   tls.held = 0;
   if (tls.handlers_held != 0 && tls.handlers_held != ~0u) unlock_shard(tls.handlers_held - 1);
   if (following()) drop_handlers();
+  if (in_flight()) tls.ring->pending.store(0, std::memory_order_relaxed);
   wire::Word* const whole = tls.whole;
   tls.whole = nullptr;
   if (whole == nullptr || tls.state != ThreadState::kOn) return;

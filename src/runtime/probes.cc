@@ -4,6 +4,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
+#include "runtime/live.h"
 #include "runtime/noise.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
@@ -94,7 +95,14 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
   }
   // It may tell of locks, with versions: they come before this one's.
   if (!same && following()) order_by_atomic(kind, number_of(address), what, site);
+  // Once its shard is free others may come behind it, which a window must not show without it.
+  RingHeader* const ring = in_flight() && !same ? tls.ring : nullptr;
+  if (ring != nullptr) {
+    hear_sync(kind, number_of(address), what >> 8);
+    ring->pending.store(read_counter(), std::memory_order_relaxed);
+  }
   const std::uint64_t version = same ? 0 : next_version(shard);
+  const wire::Word time = read_counter();
   // In this order: who leaves a handler by longjmp in between gives back what is held.
   if (held != ~0u) unlock_shard(shard);
   tls.held = 0;
@@ -102,7 +110,8 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
     if (following()) loaded();
     return noise();
   }
-  sync_at(kind, number_of(address), version, what >> 8, site);
+  sync_at(kind, number_of(address), version, time, what >> 8, site);
+  if (ring != nullptr) ring->pending.store(0, std::memory_order_release);
   tls.last_load = following() ? nullptr : cursor();
   if (following()) loaded();
   tls.last_load_address = number_of(address);
@@ -115,8 +124,9 @@ PROBE void __syndrome_fence(std::uint32_t site, std::uint32_t order) {
   if (!recording()) return;
   release_exact();
   settle();
-  sync_at(wire::Sync::kFence, 0, next_version(wire::shard_of(wire::Sync::kFence, 0)), order << 8,
-          site);
+  hear_sync(wire::Sync::kFence, 0, order << 8);
+  sync_at(wire::Sync::kFence, 0, next_version(wire::shard_of(wire::Sync::kFence, 0)),
+          read_counter(), order << 8, site);
 }
 
 PROBE void* __syndrome_memcpy(void* to, const void* from, std::size_t bytes,
@@ -273,6 +283,7 @@ PROBE void __syndrome_locks_end() {
 }
 
 PROBE void __syndrome_block_begin(std::uint32_t kind, const char* label) {
+  leave_flight();
   if (recording()) rt::sync(wire::Sync::kBlockBegin, label_number(label), kind);
 }
 PROBE void __syndrome_block_end(std::uint32_t kind, const char* label) {
