@@ -255,10 +255,10 @@ void detach_child() {
   attach_lock.store(0, std::memory_order_relaxed);
   meta_lock.store(0, std::memory_order_relaxed);
   if (process.session != nullptr) {
+    forget_rings();
     sys::unmap(process.session, sizeof(SessionHeader));
     forked_from = process.slot + 1;
   }
-  forget_rings();
   process = {};
   attached.store(Attached::kNo, std::memory_order_relaxed);
 }
