@@ -88,7 +88,8 @@ struct OpenWords {
     }
   }
 
-  /// Gives the words that a reader must have first to `append`, one after another.
+  /// Gives the words that a reader must have first to `append`, one after another: functions and
+  /// locks. (Of barriers it is not known who else has left the round.)
   template <class Write>
   void write(const Write& append) const {
     for (std::uint64_t i = first; i < depth; ++i) {
@@ -106,10 +107,6 @@ struct OpenWords {
     for (std::uint32_t i = 0; i < locks; ++i) {
       append(sync(held[i].shared != 0 ? Sync::kAcquireShared : Sync::kAcquire, 1, 0));
       append(operand(held[i].object));
-    }
-    for (std::uint32_t i = 0; i < barriers; ++i) {
-      append(sync(Sync::kBarrierArrive, 1, 0));
-      append(operand(arrived[i]));
     }
     if (wide != 0) append(wide);
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
+#include <set>
 #include <span>
 
 namespace syndrome::record {
@@ -143,16 +145,50 @@ void Window::find_syncs(Thread& thread) {
 
 void Window::cut() {
   for (Thread& thread : threads_) find_syncs(thread);
-  if (begin_ != 0) cut_beginning();
+  if (begin_ != 0) {
+    bound();
+    cut_beginning();
+  }
   if (end_ != UINT64_MAX) cut_end();
   for (Thread& thread : threads_) {
     if (thread.from > thread.to) thread.from = thread.to;
     thread.open.take(thread.words.data(), thread.words.data() + thread.from);
   }
+  loosen_barriers();
   std::erase_if(threads_, [](const Thread& thread) {
     return thread.from == thread.to && thread.open.depth == thread.open.first &&
            thread.open.locks == 0;
   });
+}
+
+/// Of a run of which the beginning is lost anyway.
+void Window::bound() {
+  constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 20;
+  struct Piece {
+    std::uint64_t time;
+    std::uint64_t accesses;
+  };
+  std::vector<Piece> pieces;
+  for (const Thread& thread : threads_) {
+    each_record(thread.words, [&](std::size_t at, std::size_t) {
+      const wire::Word word = thread.words[at];
+      const std::uint64_t time = time_in(thread.words, at);
+      if (time != 0) pieces.push_back({time, 0});
+      if (pieces.empty()) return true;
+      const bool run = wire::is_control(word) && wire::kind_of(word) == wire::Control::kRun;
+      pieces.back().accesses +=
+          run ? (wire::payload_of(word) >> 4) * (wire::top_of(word) & 0xf) : 1;
+      return true;
+    });
+  }
+  std::ranges::sort(pieces, std::greater(), &Piece::time);
+  std::uint64_t accesses = 0;
+  for (const Piece& piece : pieces) {
+    accesses += piece.accesses;
+    if (accesses <= kMostAccesses) continue;
+    begin_ = std::max(begin_, piece.time);
+    return;
+  }
 }
 
 void Window::cut_beginning() {
@@ -183,6 +219,31 @@ void Window::cut_beginning() {
         break;
       }
     }
+  }
+}
+
+void Window::loosen_barriers() {
+  if (begin_ == 0) return;
+  std::set<wire::Word> objects;
+  for (const Thread& thread : threads_) {
+    objects.insert(thread.open.arrived, thread.open.arrived + thread.open.barriers);
+  }
+  if (objects.empty()) return;
+  for (Thread& thread : threads_) {
+    each_record(thread.words, [&](std::size_t at, std::size_t length) {
+      wire::Word& word = thread.words[at];
+      if (!wire::is_control(word) || wire::kind_of(word) != wire::Control::kSync || length < 4 ||
+          !objects.contains(wire::value_of(thread.words[at + 1]))) {
+        return true;
+      }
+      const unsigned operands = wire::operands_of(word);
+      if (wire::sync_of(word) == wire::Sync::kBarrierArrive) {
+        word = wire::sync(wire::Sync::kHappensBefore, operands, wire::top_of(word));
+      } else if (wire::sync_of(word) == wire::Sync::kBarrierLeave) {
+        word = wire::sync(wire::Sync::kHappensAfter, operands, wire::top_of(word));
+      }
+      return true;
+    });
   }
 }
 

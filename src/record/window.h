@@ -10,7 +10,13 @@
 // that was left out is left out, too. Likewise at the end, when the threads run on while their
 // rings are copied.
 //
-// Each thread begins with what was open there (event/open_words.h).
+// A loop of thousands of accesses is one record. So that a window takes bounded time to check, the
+// cut is also where all threads together have made a million accesses since.
+//
+// Each thread begins with what was open there (event/open_words.h). Of a barrier at which somebody
+// had arrived and not left, it is not known which round those who have left it are in. So in the
+// window whoever leaves such a barrier comes behind all who have arrived before: more order than
+// there was, never less.
 
 #pragma once
 
@@ -70,7 +76,9 @@ class Window {
   [[nodiscard]] std::vector<wire::Word> first_words(const Thread& thread) const;
   void split(std::span<const wire::Word> words, std::uint64_t begin, const wire::OpenWords& open);
   void find_syncs(Thread& thread);
+  void bound();
   void cut_beginning();
+  void loosen_barriers();
   void cut_end();
 
   std::uint64_t ring_words_;

@@ -128,6 +128,36 @@ int main(void) {
 }
 )";
 
+/// Threads of different speed that meet at a barrier before and after they read each other's cells.
+constexpr char kRounds[] = R"(
+#include <pthread.h>
+enum { kThreads = 4, kRounds = 1500 };
+static pthread_barrier_t barrier;
+static int cells[kThreads];
+static unsigned own[kThreads][1024];
+__attribute__((noinline)) static void step(unsigned* mine, unsigned at) { mine[at & 1023] += at; }
+__attribute__((noinline)) static void round_of(int id) {
+  unsigned at = 1;
+  cells[id] += 1;
+  for (int k = 0; k < 40 * id; ++k) step(own[id], at = at * 1664525 + 1013904223);
+  pthread_barrier_wait(&barrier);
+  int sum = 0;
+  for (int i = 0; i < kThreads; ++i) sum += cells[i];
+  own[id][0] += (unsigned)sum;
+  pthread_barrier_wait(&barrier);
+}
+static void* body(void* id) {
+  for (int i = 0; i < kRounds; ++i) round_of((int)(long)id);
+  return 0;
+}
+int main(void) {
+  pthread_t threads[kThreads];
+  pthread_barrier_init(&barrier, 0, kThreads);
+  for (long i = 0; i < kThreads; ++i) pthread_create(&threads[i], 0, body, (void*)i);
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], 0);
+}
+)";
+
 class Flight : public testing::Test {
  protected:
   void build(const std::string& name, const std::string& text) {
@@ -186,6 +216,15 @@ TEST_F(Flight, WindowsLoseNoOrder) {
     EXPECT_THAT(outcome.err, HasSubstr("only the end of the run was checked"));
     EXPECT_THAT(outcome.err, Not(HasSubstr("passed over")));
   }
+}
+
+// Some threads have left a round of a barrier at the cut, and others have not.
+TEST_F(Flight, WindowsLoseNoBarrier) {
+  build("rounds", kRounds);
+  const Outcome outcome = run("SYNDROME_WINDOW_EVERY=300 syndrome run --buffer 64K -- ./rounds");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("windows of what was before were checked as well"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("passed over")));
 }
 
 // What somebody has declared is followed for the whole run.
