@@ -14,7 +14,6 @@
 
 #include "check/atomic_sets/oracle.h"
 #include "check/atomic_sets_role.h"
-#include "check/held.h"
 #include "trace/capture_reader.h"
 #include "trace/capture_reduce.h"
 #include "trace/capture_testing.h"
@@ -267,9 +266,7 @@ struct Found {
   std::string text;  // of the events
 };
 
-/// `held`: without what the program would have held back, drawn with this seed.
-Found read(const std::string& path, const trace::CaptureSelection& selection, bool& reduced,
-           std::optional<std::uint64_t> held = std::nullopt) {
+Found read(const std::string& path, const trace::CaptureSelection& selection, bool& reduced) {
   Found found;
   std::shared_ptr<const trace::CaptureReduced> kept;
   auto source = trace::read_capture(path, {1}, selection, kept);
@@ -282,7 +279,6 @@ Found read(const std::string& path, const trace::CaptureSelection& selection, bo
   }
   reduced = kept != nullptr;
   const Names& names = (*source)->names();
-  if (held) found.events = held_events(found.events, names, *held);
   const auto unit = [&](EventNumber begin) {
     const Event& event = found.events[begin - 1];
     const bool function = event.kind == EventKind::kEnter;
@@ -340,13 +336,6 @@ std::optional<std::string> first_recording_disagreement(
       const Found all = read(path, slow, reduced);
       counts.violated += all.violations.empty() ? 0 : 1;
       counts.events += all.events.size();
-      const Found held = read(path, slow, reduced, seed);
-      counts.held += held.events.size();
-      if (held.violations != all.violations) {
-        wrong = fmt::format("seed {}, held back:\nlost:\n{}nowhere else:\n{}of\n{}left is\n{}",
-                            seed, without(all.violations, held.violations),
-                            without(held.violations, all.violations), all.text, held.text);
-      }
       for (const bool by_calls : {false, true}) {
         if (wrong) break;
         const trace::CaptureSelection fast{

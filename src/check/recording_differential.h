@@ -14,7 +14,6 @@ struct RecordingTally {
   std::uint64_t violated = 0;  // recordings
   std::uint64_t events = 0;    // in all of them
   std::uint64_t left = 0;      // of those, in what was left
-  std::uint64_t held = 0;      // the same, of what programs do not hold back (runtime/hold.h)
   std::uint64_t reduced = 0;   // recordings that were not read event by event after all
 };
 

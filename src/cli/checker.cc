@@ -322,15 +322,35 @@ trace::CaptureSelection Checker::what_matters() const {
   return selection;
 }
 
+Result<report::Report> Checker::report_of(const std::string& file) {
+  const Result<check::PassResult> result = pass_over(file, !call_.quiet);
+  if (!result) return result.error();
+  report::Report report = report_on(file, *result);
+  if (!call_.windows) return report;
+  const std::vector<std::string> windows = call_.windows(file);
+  if (!windows.empty()) {
+    report.trace.warnings.push_back(fmt::format("{} window{} of what was before {} checked as well",
+                                                windows.size(), windows.size() == 1 ? "" : "s",
+                                                windows.size() == 1 ? "was" : "were"));
+  }
+  for (const std::string& window : windows) {
+    if (interrupted()) break;
+    const Result<check::PassResult> more = pass_over(window, !call_.quiet);
+    if (!more) return more.error();
+    report::add_window(report, report_on(window, *more));
+  }
+  return report;
+}
+
 /// Whether the trace could be read and checked.
 bool Checker::check_one(const std::string& file) {
-  const Result<check::PassResult> result = pass_over(file, !call_.quiet);
-  if (!result) {
-    complain(call_.title ? call_.title(file) : file, result.error());
+  Result<report::Report> report = report_of(file);
+  if (!report) {
+    complain(call_.title ? call_.title(file) : file, report.error());
     if (ranks_ != nullptr) ranks_->give_up("without the trace there is nothing to share");
     return false;
   }
-  show(report_on(file, *result));
+  show(std::move(*report));
   return true;
 }
 
@@ -339,13 +359,13 @@ void Checker::add_run() {
   std::vector<report::Report>& reports = runs_.emplace_back();
   for (const std::string& file : call_.traces) {
     if (interrupted()) break;
-    const Result<check::PassResult> result = pass_over(file, !call_.quiet);
-    if (!result) {
-      complain(call_.title ? call_.title(file) : file, result.error());
+    Result<report::Report> report = report_of(file);
+    if (!report) {
+      complain(call_.title ? call_.title(file) : file, report.error());
       failed_ = true;
       continue;
     }
-    reports.push_back(report_on(file, *result));
+    reports.push_back(std::move(*report));
   }
 }
 

@@ -44,6 +44,8 @@ struct CheckCall {
       ended;  // how the program of the first trace ended, if the trace does not say
   /// Called while a trace is looked at, about ten times a second.
   std::function<void(const check::Tick&)> on_progress;
+  /// More recordings of what the trace is of, whose findings belong into the same report; null: none.
+  std::function<std::vector<std::string>(const std::string& file)> windows;
   /// What reports call a trace that is not kept; null: it is, and they call it by its file's name.
   std::function<std::string(const std::string& file)> title;
 };
@@ -85,6 +87,8 @@ class Checker {
 
  private:
   Result<check::PassResult> pass_over(const std::string& file, bool shows_progress);
+  /// Of the trace and its windows.
+  [[nodiscard]] Result<report::Report> report_of(const std::string& file);
   bool check_one(const std::string& file);
   bool check_all();
   [[nodiscard]] unsigned jobs() const;

@@ -47,6 +47,7 @@ struct RunCall {
   int error_exit_code = kFindingsInRun;
   bool eager = false;
   bool after = false;
+  bool flight = false;
   std::uint64_t runs = 1;
   std::uint64_t most_disk = std::uint64_t{4} << 30;  // for the trace of a process that is not kept
 };
@@ -135,6 +136,32 @@ bool can_watch(const RunCall& call, const Checker& checker) {
 /// trace otherwise. (--after has everything, so that the two can be compared.)
 constexpr std::array<std::string_view, 4> kVerdicts = {"atomicity", "races", "determinism",
                                                        "atomic-sets"};
+
+/// Whether the end of a run can be checked by itself: nobody has declared what must be followed for
+/// all of it. (Annotations are the program's to see: runtime/live.h.)
+bool can_fly(const RunCall& call, const Checker& checker) {
+  constexpr std::array<std::string_view, 2> kUndeclared = {"races", "atomic-sets"};
+  const bool declared = checker.spec() != nullptr || !call.check.atomic_sets.empty();
+  return !call.after && !call.eager && !declared && call.record->order == rt::Order::kFeasible &&
+         (checker.by_default() || checker.checks_only(kUndeclared));
+}
+
+/// What the recorder has called windows of the trace.
+std::vector<std::string> windows_of(const std::string& trace) {
+  std::vector<std::string> windows;
+  for (;;) {
+    std::string name = fmt::format("{}.w{}", trace, windows.size() + 1);
+    std::error_code unknown;
+    if (!fs::exists(name, unknown)) return windows;
+    windows.push_back(std::move(name));
+  }
+}
+
+/// SYNDROME_WINDOW_EVERY, which is for tests.
+std::uint32_t window_every() {
+  const char* const set = std::getenv("SYNDROME_WINDOW_EVERY");
+  return set == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(set, nullptr, 10));
+}
 
 sieve::Checked kind_of(const Checker& checker) {
   constexpr std::array<std::string_view, 1> kAtomicity = {"atomicity"};
@@ -272,7 +299,14 @@ int run(RunCall& call) {
     complain(wrong->message);
     return kWrong;
   }
-  call.check.told = scratch.made() && !call.after && can_watch(call, checker);
+  if (call.flight && !can_fly(call, checker)) {
+    complain(
+        "--flight is for the checks races and atomic-sets, without --spec, --atomic-sets, --eager, "
+        "--after and --order exact, which need the whole run");
+    return kWrong;
+  }
+  call.check.told =
+      scratch.made() && !call.after && !call.flight && can_watch(call, checker);
   if (call.check.told) {
     call.record->make_taker = watcher(call, checker);
     call.record->checked = kind_of(checker);
@@ -280,6 +314,11 @@ int run(RunCall& call) {
   if (scratch.made() && !call.check.told) {
     limit_disk(call, output);
     call.check.only_shared = checker.checks_only(kVerdicts) && !call.after;
+  }
+  if (call.flight) {
+    call.record->flight = true;
+    call.record->window_every = window_every();
+    call.check.windows = windows_of;
   }
   call.record->quiet = true;
   call.record->set_handlers = [] { catch_ending(kGrace); };
@@ -311,9 +350,14 @@ void add_run(CLI::App& app, int& exit_code, bool pipe_ignored, std::span<char*>&
       "Record everything and check it when the program has ended: slower, and the same "
       "verdicts");
   command
+      ->add_flag("--flight", call->flight,
+                 "Keep what each thread did last, in memory, and check that: nothing on disk, "
+                 "however long the run, and what came before is not checked")
+      ->excludes(command->get_option("--output"));
+  command
       ->add_option(
           "--disk", call->most_disk,
-          "Where everything is recorded (--after, --check atomic-sets, the default) and not "
+          "Where everything is recorded (--after, programs with annotations) and not "
           "kept: the most that a process's trace takes in TMPDIR, and at most half of the "
           "room there. What comes behind that is not checked, with a warning")
       ->type_name("SIZE")

@@ -29,7 +29,6 @@ enum class Checked : std::uint32_t {
   kRaces,        // races, and atomic blocks
   kAtomicity,    // nothing but atomic blocks
   kDeterminism,  // deterministic blocks, for which locks order nothing
-  kAtomicSets,   // nothing but atomic sets: calls are held back (event/calls.h)
 };
 
 inline constexpr unsigned kSlotBits = 10;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -78,7 +79,8 @@ Process::Process(std::string folder, std::uint32_t slot, rt::SessionHeader& sess
 }
 
 Process::~Process() {
-  for (const Ring& ring : rings_) ::munmap(ring.header, rt::ring_bytes(session_->ring_words));
+  for (const Ring& ring : rings_)
+    ::munmap(ring.header, rt::ring_bytes(session_->ring_words, session_->flight != 0));
   for (const int fd : {pid_fd_, rings_fd_, meta_fd_}) {
     if (fd >= 0) ::close(fd);
   }
@@ -114,7 +116,7 @@ bool Process::alive() const {
 
 Status Process::map_rings() {
   const std::uint32_t count = slot().rings.load(std::memory_order_acquire);
-  const std::size_t bytes = rt::ring_bytes(session_->ring_words);
+  const std::size_t bytes = rt::ring_bytes(session_->ring_words, session_->flight != 0);
   while (rings_.size() < count) {
     void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rings_fd_,
                                 static_cast<off_t>(rings_.size() * bytes));
@@ -303,6 +305,7 @@ Result<bool> Process::hand_over(bool all, bool unpublished) {
 
 Result<bool> Process::drain(bool all, Team& team) {
   if (Status mapped = map_rings(); !mapped) return mapped.error();
+  if (in_flight()) return take_asked_windows();
   if (taker_ != nullptr) return hand_over(all, all);
   // First the metadata: a trace that is cut off here can tell what its words mean.
   if (Status copied = copy_meta(); !copied) return copied.error();
@@ -325,6 +328,7 @@ Result<bool> Process::drain(bool all, Team& team) {
 
 Status Process::finish(Team& team) {
   if (Result<bool> drained = drain(true, team); !drained) return drained.error();
+  if (in_flight()) return write_last_window();
   if (taker_ != nullptr) {
     if (Result<bool> rest = hand_over(true, true); !rest) return rest.error();
     if (Status copied = copy_meta(); !copied) return copied;
@@ -345,6 +349,76 @@ Status Process::finish(Team& team) {
     if (Status taken = take(ring, from, to, packers_.front()); !taken) return taken;
   }
   if (Status copied = copy_meta(); !copied) return copied;
+  if (Status written = write_end(); !written) return written;
+  return writer_->close();
+}
+
+Window Process::copy_rings(bool runs) const {
+  Window window(session_->ring_words);
+  std::vector<const rt::RingHeader*> headers;
+  for (const Ring& ring : rings_) headers.push_back(ring.header);
+  if (runs) window.end_at(end_of_all(headers));
+  for (const Ring& ring : rings_) {
+    const auto* const pages =
+        reinterpret_cast<const rt::FlightPages*>(ring.words + session_->ring_words);
+    window.add(*ring.header, ring.words, *pages);
+  }
+  window.cut();
+  return window;
+}
+
+/// Whether there were any.
+Result<bool> Process::take_asked_windows() {
+  const std::uint32_t asked = slot().windows_asked.load(std::memory_order_seq_cst);
+  const std::uint32_t taken = slot().windows_taken.load(std::memory_order_relaxed);
+  if (asked == taken) return false;
+  // Somebody who asks again and again must not fill the disk.
+  constexpr std::uint32_t kMostWindows = 64;
+  const Status written = taken < kMostWindows ? write_asked_window(taken + 1) : Status();
+  // Those who have asked meanwhile wait for one that has their words for certain.
+  slot().windows_taken.store(taken < kMostWindows ? taken + 1 : asked, std::memory_order_seq_cst);
+  ::syscall(SYS_futex, &slot().windows_taken, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  if (!written) return written.error();
+  return true;
+}
+
+Status Process::write_asked_window(std::uint32_t number) {
+  const Window window = copy_rings(true);
+  Result<trace::CaptureWriter> writer =
+      trace::CaptureWriter::create(fmt::format("{}.w{}", output_, number));
+  if (!writer) return writer.error();
+  // After the words have been copied: it is there what they speak of.
+  std::array<std::byte, 65536> buffer;
+  for (off_t at = 0;;) {
+    const ssize_t bytes = ::pread(meta_fd_, buffer.data(), buffer.size(), at);
+    if (bytes <= 0) break;
+    at += bytes;
+    const auto some = std::span(buffer).first(static_cast<std::size_t>(bytes));
+    if (Status written = writer->meta(some); !written) return written;
+  }
+  if (Status written = window.write(*writer); !written) return written;
+  window_words_ += window.words();
+  return writer->close();
+}
+
+/// All that there was, or the end of it.
+Status Process::write_last_window() {
+  const Window window = copy_rings(false);
+  threads_ += window.threads();
+  window_words_ += window.words();
+  if (Status copied = copy_meta(); !copied) return copied;
+  if (window.is_cut()) {
+    std::string text = fmt::format(
+        "only the end of the run was checked: the last {} thousand words of its threads; what came "
+        "before was not kept",
+        (window.words() + 999) / 1000);
+    text.resize((text.size() / 8 + 1) * 8);
+    const std::array<std::uint32_t, 2> head = {static_cast<std::uint32_t>(wire::Meta::kWarning),
+                                               static_cast<std::uint32_t>(text.size())};
+    if (Status written = writer_->meta(std::as_bytes(std::span(head))); !written) return written;
+    if (Status written = writer_->meta(std::as_bytes(std::span(text))); !written) return written;
+  }
+  if (Status written = window.write(*writer_); !written) return written;
   if (Status written = write_end(); !written) return written;
   return writer_->close();
 }

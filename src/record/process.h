@@ -14,6 +14,7 @@
 #include "record/output.h"
 #include "record/taker.h"
 #include "record/team.h"
+#include "record/window.h"
 #include "runtime/session.h"
 #include "trace/capture_writer.h"
 
@@ -58,7 +59,7 @@ class Process {
   [[nodiscard]] std::uint64_t words() const {
     std::uint64_t sum = 0;
     for (const Ring& ring : rings_) sum += ring.taken;
-    return sum;
+    return sum + window_words_;
   }
   [[nodiscard]] std::uint64_t threads() const { return threads_; }
   [[nodiscard]] std::uint64_t bytes() const { return writer_ ? writer_->bytes() : taken_bytes_; }
@@ -90,6 +91,13 @@ class Process {
   [[nodiscard]] std::uint64_t written_to(const Ring& ring, std::uint64_t from) const;
   void set_free(Ring& ring);
 
+  // In flight (runtime/session.h).
+  [[nodiscard]] bool in_flight() { return slot().mode.load() != rt::Mode::kRecord; }
+  [[nodiscard]] Result<bool> take_asked_windows();
+  [[nodiscard]] Status write_asked_window(std::uint32_t number);
+  [[nodiscard]] Status write_last_window();
+  [[nodiscard]] Window copy_rings(bool runs) const;
+
   [[nodiscard]] Result<bool> hand_over(bool all, bool unpublished);
   [[nodiscard]] Result<bool> plan_round(bool all, bool unpublished);
   [[nodiscard]] Status hand_over(Ring& ring);
@@ -111,6 +119,7 @@ class Process {
   bool taker_waits_ = false;      // for words that may not be published
   std::uint64_t taken_bytes_ = 0;
   std::uint64_t threads_ = 0;
+  std::uint64_t window_words_ = 0;
 };
 
 }  // namespace syndrome::record

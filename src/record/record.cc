@@ -145,6 +145,8 @@ Result<Recording> start(const Options& options, Output file) {
     file.remove_unused(options.output);
     return session.error();
   }
+  session->header().flight = options.flight ? 1 : 0;
+  session->header().window_every = options.window_every;
   session->header().noise_seed = options.noise.value_or(0);
   session->header().noise = options.noise ? 1 : 0;
   const std::optional<Pipe> ended = make_pipe();

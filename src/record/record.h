@@ -26,6 +26,9 @@ struct Options {
   MakeTaker make_taker;
   sieve::Checked checked =
       sieve::Checked::kNothing;  // what it wants to know, when the program can tell
+  /// Of a process that runs long only the end is kept, and windows (runtime/live.h): `output`.w1, …
+  bool flight = false;
+  std::uint32_t window_every = 0;  // for tests: each thread asks for one after so many lines
   bool ignore_pipe = false;      // the program starts with SIGPIPE ignored
   /// Called before the program starts, while no signal comes: may set handlers for those that come
   /// when it has ended. Without a gap: until then, they are passed on to it.

@@ -94,6 +94,11 @@ void add_report(Report& all, Report&& more) {
 
 }  // namespace
 
+void add_window(Report& report, Report&& window) {
+  window.program.reset();
+  add_report(report, std::move(window));
+}
+
 std::optional<Report> merge_runs(std::vector<std::vector<Report>> runs) {
   std::optional<Report> all;
   std::vector<std::uint64_t> seeds;

@@ -16,4 +16,8 @@ namespace syndrome::report {
 /// are added; of threads, variables and locks the most count. None when there is no report at all.
 [[nodiscard]] std::optional<Report> merge_runs(std::vector<std::vector<Report>> runs);
 
+/// Adds what was found in another part of the same run (a window), in the same way. How the program
+/// ended stays as `report` has it.
+void add_window(Report& report, Report&& window);
+
 }  // namespace syndrome::report

@@ -12,7 +12,7 @@
 #include "event/unit.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
+#include "runtime/live.h"
 #include "runtime/noise.h"
 #include "runtime/probes.h"
 #include "runtime/session_files.h"
@@ -227,8 +227,8 @@ bool open_session() {
     return false;
   }
   process.session = session;
+  session->slots[slot].mode.store(begin_mode(), std::memory_order_relaxed);
   make_filter();
-  make_holders();
   write_process();
   if (session->noise != 0) {
     const Piece seed{&session->noise_seed, sizeof(session->noise_seed)};
@@ -276,7 +276,7 @@ bool attach() {
     }
   }
   if (first) {
-    if (process.follows || holds_calls()) settle_before_death();
+    if (process.follows) settle_before_death();
     note_before_death();
     modules_changed();
     check_allocator();
@@ -288,10 +288,10 @@ void detach_child() {
   attach_lock.store(0, std::memory_order_relaxed);
   meta_lock.store(0, std::memory_order_relaxed);
   if (process.session != nullptr) {
+    forget_rings();
     sys::unmap(process.session, sizeof(SessionHeader));
     forked_from = process.slot + 1;
   }
-  forget_rings();
   process = {};
   attached.store(Attached::kNo, std::memory_order_relaxed);
 }
@@ -405,6 +405,22 @@ const char* session_path() {
 
 }  // namespace syndrome::rt
 
+namespace {
+
+/// Blocks, units or sets that somebody has declared.
+bool has_annotations(const syndrome::unit::Header& unit) {
+  using namespace syndrome;
+  constexpr std::uint32_t kDeclared =
+      unit::kAtomic | unit::kDeterministic | unit::kUnitOfWork | unit::kSetMember;
+  const auto* const functions = reinterpret_cast<const unit::Function*>(&unit + 1);
+  for (std::uint32_t i = 0; i < unit.functions; ++i) {
+    if ((functions[i].flags & kDeclared) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
     const void* unit, const SyndromeGlobal* globals, std::uint64_t count) {
   using namespace syndrome;
@@ -424,8 +440,8 @@ extern "C" __attribute__((visibility("default"))) void __syndrome_unit(
   // The first unit brings its process to the session.
   if (!rt::attach()) return;
   rt::write_unit({unit, globals, count});
+  if (has_annotations(*header)) rt::leave_flight();
   rt::follow_unit(header);
-  rt::hold_unit(header, globals, count);
   rt::learn_blocks();
 }
 

@@ -5,7 +5,6 @@
 
 #include "runtime/draft.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
 #include "runtime/in_place_of.h"
 
 namespace syndrome::rt {
@@ -30,7 +29,6 @@ void settle_before(bool may_go_on) {
   // In a handler that came while the thread is being given what it follows with.
   if (tls.state != ThreadState::kOn) return;
   const NoHandlers none;
-  if (holding()) return finish_holding_for_all(may_go_on);
   if (!following()) return;
   // In a handler that came while a record is being written, which goes on if exec fails.
   if (tls.busy != 0 && may_go_on) return;

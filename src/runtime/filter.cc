@@ -84,10 +84,7 @@ void filter_grow(Follower& self) {
 void make_filter() {
   set_follows(false);
   const sieve::Checked checked = process.session->checked;
-  if (checked == sieve::Checked::kNothing || checked == sieve::Checked::kAtomicSets ||
-      process.pinned) {
-    return;
-  }
+  if (checked == sieve::Checked::kNothing || process.pinned) return;
   if (!make_followers()) return;
   set_follows(true);
   blocks_read = 0;

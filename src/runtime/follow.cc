@@ -7,7 +7,6 @@
 #include "runtime/follow_pages.h"
 #include "runtime/follow_quiet.h"
 #include "runtime/follower.h"
-#include "runtime/hold.h"
 #include "runtime/in_place_of.h"
 #include "runtime/sys.h"
 
@@ -339,7 +338,6 @@ void stop_following() {
 }
 
 void settle() {
-  if (holding()) return hold_settle();
   Follower* const self = tls.follower;
   if (self == nullptr || tls.busy != 0 || !become_busy()) return;
   ++self->settled;
@@ -400,7 +398,6 @@ void settle_line() {
 }
 
 void settle_atomic() {
-  if (holding()) return hold_settle();
   Follower* const self = tls.follower;
   if (self == nullptr) return;
   self->again = self->settled == self->load_settled;

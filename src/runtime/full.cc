@@ -7,7 +7,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
+#include "runtime/live.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
 
@@ -108,6 +108,8 @@ __asm__(
 namespace syndrome::rt {
 Turned turn_line(Thread& its, wire::Word*& at, bool may_wait) {
   RingHeader& ring = *its.ring;
+  const bool asks = its.flight != nullptr && wants_window(its);
+  if (asks && !may_wait) return Turned::kNoRoom;
   // What is left of the line: a record did not fit, or a signal came in the middle of a probe.
   const wire::Word* const end =
       its.words + (its.line & (process.ring_words - 1)) + wire::kLineWords;
@@ -115,6 +117,11 @@ Turned turn_line(Thread& its, wire::Word*& at, bool may_wait) {
     *word = wire::control(wire::Control::kPad, 0, 0);
   }
   const std::uint64_t next = its.line + wire::kLineWords;
+  if (its.flight != nullptr && fly_on(its, next)) {
+    at = its.words + (next & (process.ring_words - 1)) + 1;
+    if (asks) request_window();
+    return Turned::kDone;
+  }
   ring.published.store(next, std::memory_order_release);
   if (next + wire::kLineWords > its.limit) {
     its.limit = ring.consumed.load(std::memory_order_acquire) + process.ring_words;
@@ -145,16 +152,12 @@ int syndrome_full_quick() {
   using namespace syndrome::rt;
   // A handler that came while the thread was at it, or one too many, has a line of its own that
   // nobody reads.
-  if ((following() && !is_on_line()) || (holding() && tls.busy != 0)) {
+  if (following() && !is_on_line()) {
     point_at_scratch();
     return 0;
   }
   if (following()) {
     settle_line();
-    return 0;
-  }
-  if (holding()) {
-    hold_line();
     return 0;
   }
   if (tls.state == ThreadState::kOn && tls.exact == nullptr) [[likely]] {
@@ -247,8 +250,6 @@ void syndrome_full_deep() {
     if (tls.state == ThreadState::kOn) {
       if (following()) {
         follow_word(word);
-      } else if (holding()) {
-        hold_word(word);
       } else if (tls.exact != nullptr) {
         exact_probe(word);
       } else {

@@ -40,7 +40,6 @@ inline auto note_before(Sync kind, const volatile void* object, Call call) {
 template <typename Call>
 inline auto note_after(Sync kind, const volatile void* object, Call call, int done = 0) {
   noise();
-  before_waiting();
   const auto result = call();
   if (result == done) note(kind, object);
   return result;

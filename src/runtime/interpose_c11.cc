@@ -45,7 +45,6 @@ SYNDROME_INTERPOSE int thrd_create(thrd_t* thread, thrd_start_t routine, void* a
 SYNDROME_INTERPOSE int thrd_join(thrd_t thread, int* value) {
   if (!recording()) return real_thrd_join(thread, value);
   const Joining joining = before_join(thread);
-  if (joining.known) before_wait();
   const int result = real_thrd_join(thread, value);
   after_join(joining, result == thrd_success);
   return result;

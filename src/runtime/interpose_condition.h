@@ -22,7 +22,6 @@ template <typename Call>
 int note_wait(const void* condition, void* mutex, Call call) {
   if (!recording() || !may_unlock(mutex)) return call();
   sync(Sync::kRelease, number_of(mutex));
-  before_wait();
   int result = 0;
   pthread_cleanup_push(mutex_taken_again, mutex);
   result = call();

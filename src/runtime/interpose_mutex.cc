@@ -39,7 +39,6 @@ thread_local pid_t own_id = 0;
 template <typename Call>
 int lock(const pthread_mutex_t* mutex, Call call) {
   noise();
-  before_waiting();
   const int result = call();
   if (recording()) note_locked(mutex, result);
   return result;

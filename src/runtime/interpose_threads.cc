@@ -247,10 +247,7 @@ SYNDROME_INTERPOSE int pthread_create(pthread_t* thread, const pthread_attr_t* a
 }
 
 SYNDROME_INTERPOSE int pthread_join(pthread_t thread, void** value) {
-  return join(thread, [&] {
-    before_wait();
-    return real_pthread_join(thread, value);
-  });
+  return join(thread, [&] { return real_pthread_join(thread, value); });
 }
 SYNDROME_INTERPOSE int pthread_tryjoin_np(pthread_t thread, void** value) noexcept {
   return join(thread, [&] { return real_pthread_tryjoin_np(thread, value); });

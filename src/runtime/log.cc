@@ -8,8 +8,8 @@
 #include "runtime/filter.h"
 #include "runtime/follow.h"
 #include "runtime/follow_quiet.h"
-#include "runtime/hold.h"
 #include "runtime/in_place_of.h"
+#include "runtime/live.h"
 #include "runtime/shards.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -22,19 +22,20 @@ wire::Word first_line[wire::kLineWords] __attribute__((aligned(256)));
 
 std::atomic<std::uint32_t> thread_count{0};
 
-void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, unsigned extra,
-                 wire::Word operand, std::uint32_t site) {
-  if (holding()) return hold_sync(kind, object, version, extra, operand, site);
+/// `time` 0: now.
+void append_sync(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word time,
+                 unsigned extra, wire::Word operand, std::uint32_t site) {
   if (following()) before_sync(kind, object, operand, site);
   wire::Word* const at = room(4 + extra);
   if (at == nullptr) return;
   at[0] = wire::sync(kind, 3 + extra, site);
   at[1] = wire::operand(object);
   at[2] = wire::operand(version);
-  at[3] = wire::operand(read_counter());
+  at[3] = wire::operand(time != 0 ? time : read_counter());
   if (extra != 0) at[4] = wire::operand(operand);
   appended(4 + extra);
   new_segment();
+  if (in_flight()) tls.taken = cursor();
   if (!following()) return;
   // Others wait for its version.
   if (version != 0) keep_draft();
@@ -71,7 +72,6 @@ bool defer(wire::Sync kind, std::uintptr_t object) {
 
 void append_range(const void* address, std::size_t length, bool write, std::uint32_t site,
                   bool site_is_call) {
-  if (holding()) return hold_range(address, length, write, site, site_is_call);
   if (following()) return follow_range(address, length, write, site, site_is_call);
   // A function of the C library may have slept, for another process or for a thread at the other
   // end of a pipe: what comes now has a time of its own.
@@ -175,7 +175,8 @@ void sync(wire::Sync kind, std::uintptr_t object) {
     order_by_signal(kind, object);
     order_by_position(kind, object);
   }
-  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0,
+  hear_sync(kind, object, 0);
+  append_sync(kind, object, next_version(wire::shard_of(kind, object)), 0, 0, 0,
               __syndrome_thread.call);
 }
 
@@ -186,13 +187,14 @@ void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand) {
   if (following() && renew_quietly(kind, object, operand)) return;
   if (following()) settle();
   const bool ordered = tls.draft == nullptr || !is_atomic_block(kind, operand);
-  append_sync(kind, object, ordered ? next_version(wire::shard_of(kind, object)) : 0, 1, operand,
+  hear_sync(kind, object, operand);
+  append_sync(kind, object, ordered ? next_version(wire::shard_of(kind, object)) : 0, 0, 1, operand,
               __syndrome_thread.call);
 }
 
-void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word operand,
-             std::uint32_t site) {
-  append_sync(kind, object, version, 1, operand, site);
+void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word time,
+             wire::Word operand, std::uint32_t site) {
+  append_sync(kind, object, version, time, 1, operand, site);
 }
 
 void read_range(const void* address, std::size_t length) {
@@ -203,13 +205,6 @@ void write_range(const void* address, std::size_t length) {
 }
 void range_at(const void* address, std::size_t length, bool write, std::uint32_t site) {
   if (length != 0) append_range(address, length, write, site, false);
-}
-
-void before_waiting() {
-  if (holding() && recording()) hold_settle();
-}
-void before_wait() {
-  if (holding() && recording()) hold_wait();
 }
 
 std::uint32_t new_thread_number() {
@@ -223,8 +218,8 @@ void turn_off() {
   // The ring stays as it is: the recorder, if there is one, takes what is in it.
   tls.state = ThreadState::kOff;
   stop_following();
-  stop_holding();
   tls.exact = nullptr;
+  tls.flight = nullptr;
   point_at_scratch();
 }
 
@@ -256,9 +251,12 @@ void thread_begin(std::uint32_t number) {
 void thread_end() {
   if (tls.state == ThreadState::kOn) {
     sync(wire::Sync::kThreadStop, tls.number);
-    finish_holding();
     if (tls.state == ThreadState::kOn) {
       ++tls.busy;
+      if (in_flight()) {
+        take_line(tls, cursor());
+        engine_end(tls);
+      }
       RingHeader* const ring = tls.ring;
       const wire::Word* const begin = tls.words + (tls.line & (process.ring_words - 1));
       ring->published.store(tls.line + static_cast<std::uint64_t>(cursor() - begin),
@@ -332,8 +330,8 @@ void signal_enter(SignalFrame& frame) {
     return;
   }
   __syndrome_thread.inside = 0;
-  if (following() || holding()) {
-    frame.follows = following() ? enter_handler() : hold_enter_handler();
+  if (following()) {
+    frame.follows = enter_handler();
     if (frame.follows || tls.state != ThreadState::kOn) return;
     frame.recorded = false;
     ++__syndrome_thread.inside;
@@ -370,12 +368,8 @@ void signal_leave(const SignalFrame& frame) {
     if (frame.unborn) tls.state = ThreadState::kNew;
     return;
   }
-  if (frame.follows && (following() || holding())) {
-    if (following()) {
-      leave_handler(frame.window.cursor);
-    } else {
-      hold_leave_handler(frame.window.cursor);
-    }
+  if (frame.follows && following()) {
+    leave_handler(frame.window.cursor);
     tls.held = frame.held;
     __syndrome_thread.call = frame.window.call;
     __syndrome_thread.inside = frame.window.inside;
@@ -403,7 +397,7 @@ void go_on_behind_handlers() {
   tls.held = 0;
   if (tls.handlers_held != 0 && tls.handlers_held != ~0u) unlock_shard(tls.handlers_held - 1);
   if (following()) drop_handlers();
-  if (holding()) hold_drop_handlers();
+  if (in_flight()) tls.ring->pending.store(0, std::memory_order_relaxed);
   wire::Word* const whole = tls.whole;
   tls.whole = nullptr;
   if (whole == nullptr || tls.state != ThreadState::kOn) return;

@@ -56,12 +56,6 @@ void sync(wire::Sync kind, std::uintptr_t object, wire::Word operand);
 void read_range(const void* address, std::size_t length);
 void write_range(const void* address, std::size_t length);
 
-/// Before a call that may wait for long: others get to know which calls of the thread are over. And
-/// before a wait at which units of work end by default (docs/atomic-sets.md). Only a process that
-/// holds calls back (hold.h) has something to do here.
-void before_waiting();
-void before_wait();
-
 /// Numbers for threads. Thread 0 is the one that ran first.
 [[nodiscard]] std::uint32_t new_thread_number();
 [[nodiscard]] std::uint32_t thread_number();  // of the caller
@@ -81,7 +75,7 @@ void fork_child();
 
 /// For the end of the process (exit, a signal that kills): all threads' words are where the checker
 /// finds them. What they do from here on is lost. Only a process that follows its own accesses
-/// (follow.h) or holds calls back (hold.h) has something to do here.
+/// (follow.h) has something to do here.
 void settle_for_all();
 /// The same before an exec, which may fail: other threads wait when they come to synchronize, until
 /// go_on_settling().

@@ -4,7 +4,7 @@
 
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
+#include "runtime/live.h"
 #include "runtime/noise.h"
 #include "runtime/shards.h"
 #include "runtime/thread.h"
@@ -95,7 +95,14 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
   }
   // It may tell of locks, with versions: they come before this one's.
   if (!same && following()) order_by_atomic(kind, number_of(address), what, site);
+  // Once its shard is free others may come behind it, which a window must not show without it.
+  RingHeader* const ring = in_flight() && !same ? tls.ring : nullptr;
+  if (ring != nullptr) {
+    hear_sync(kind, number_of(address), what >> 8);
+    ring->pending.store(read_counter(), std::memory_order_relaxed);
+  }
   const std::uint64_t version = same ? 0 : next_version(shard);
+  const wire::Word time = read_counter();
   // In this order: who leaves a handler by longjmp in between gives back what is held.
   if (held != ~0u) unlock_shard(shard);
   tls.held = 0;
@@ -103,7 +110,8 @@ PROBE void __syndrome_atomic_end(const void* address, std::uint32_t site, std::u
     if (following()) loaded();
     return noise();
   }
-  sync_at(kind, number_of(address), version, what >> 8, site);
+  sync_at(kind, number_of(address), version, time, what >> 8, site);
+  if (ring != nullptr) ring->pending.store(0, std::memory_order_release);
   tls.last_load = following() ? nullptr : cursor();
   if (following()) loaded();
   tls.last_load_address = number_of(address);
@@ -116,8 +124,9 @@ PROBE void __syndrome_fence(std::uint32_t site, std::uint32_t order) {
   if (!recording()) return;
   release_exact();
   settle();
-  sync_at(wire::Sync::kFence, 0, next_version(wire::shard_of(wire::Sync::kFence, 0)), order << 8,
-          site);
+  hear_sync(wire::Sync::kFence, 0, order << 8);
+  sync_at(wire::Sync::kFence, 0, next_version(wire::shard_of(wire::Sync::kFence, 0)),
+          read_counter(), order << 8, site);
 }
 
 PROBE void* __syndrome_memcpy(void* to, const void* from, std::size_t bytes,
@@ -148,7 +157,6 @@ PROBE void* __syndrome_memset(void* to, int value, std::size_t bytes, std::uint3
 
 PROBE void __syndrome_local(const void* address, std::uint64_t bytes) {
   if (!recording()) return;
-  if (holding()) return hold_locals(address, bytes);
   if (following() && !follow_locals(address, bytes)) return;
   wire::Word* const at = room(3);
   if (at == nullptr) return;
@@ -167,7 +175,6 @@ PROBE void __syndrome_run(const SyndromeRun* run, const void* const* first, std:
                           std::uint32_t rest) {
   if (!recording()) return;
   if (following()) return follow_run(*run, first, rounds, rest);
-  if (holding()) return hold_run(*run, first, rounds, rest);
   const unsigned sites = run->sites;
   const auto words = static_cast<unsigned>(wire::run_words(sites));
   for (std::uint64_t done = 0; rounds != 0 || rest != 0;) {
@@ -210,12 +217,11 @@ PROBE void __syndrome_spots(const SyndromeRun* run, const void* first, std::uint
 PROBE void __syndrome_mark(const void* address, std::uint64_t site, std::uint32_t /*what*/,
                            const void* /*function*/) {
   if (!recording()) return;
-  if (following() || holding()) {
-    const auto write = following() ? follow_word : hold_word;
+  if (following()) {
     if (site > 0xffff) {
-      write(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
+      follow_word(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
     }
-    return write(wire::access(number_of(address), site & 0xffff));
+    return follow_word(wire::access(number_of(address), site & 0xffff));
   }
   if (site > 0xffff)
     append(wire::control(wire::Control::kWide, 0, static_cast<std::uint32_t>(site >> 16)));
@@ -232,10 +238,6 @@ PROBE std::uint64_t __syndrome_frame() {
   if (!recording()) return 0;
   const std::uint64_t frame = ++tls.frames;
   if (following()) follow_frame(frame);
-  if (holding()) {
-    hold_frame(frame);
-    return frame;
-  }
   append(wire::control(wire::Control::kFrame, frame << 4, 0));
   return frame;
 }
@@ -244,7 +246,6 @@ PROBE void __syndrome_resume(std::uint64_t frame) {
   if (frame == 0) return;
   if (tls.handlers != 0 && frame <= tls.handlers_from) leave_handlers();
   if (!recording()) return;
-  if (holding()) return hold_resume(frame);
   if (following()) follow_resume(frame);
   append(wire::control(wire::Control::kResume, frame << 4, 0));
   new_segment();
@@ -282,6 +283,7 @@ PROBE void __syndrome_locks_end() {
 }
 
 PROBE void __syndrome_block_begin(std::uint32_t kind, const char* label) {
+  leave_flight();
   if (recording()) rt::sync(wire::Sync::kBlockBegin, label_number(label), kind);
 }
 PROBE void __syndrome_block_end(std::uint32_t kind, const char* label) {

@@ -16,7 +16,7 @@
 #include "event/known.h"
 #include "runtime/filter.h"
 #include "runtime/follow.h"
-#include "runtime/hold.h"
+#include "runtime/live.h"
 #include "runtime/session_files.h"
 #include "runtime/thread.h"
 
@@ -38,8 +38,11 @@ bool extended = false;
 constexpr long kFileBytes = 4l << 30;
 
 /// A ring and the first page of what comes after it, where the next mapping can begin.
+std::size_t bytes_of_ring() {
+  return ring_bytes(process.ring_words, process.session->flight != 0);
+}
 std::size_t mapped_bytes() {
-  return ring_bytes(process.ring_words) + kPage;
+  return bytes_of_ring() + kPage;
 }
 
 /// The one whose last thread the new one comes behind, if there is one: what others know of the new
@@ -60,7 +63,7 @@ RingHeader* map_new(long offset) {
   if (fd < 0) return nullptr;
   void* mapped = nullptr;
   // Reserved, not just extended: a full disk is an error here, and not a SIGBUS at the first touch.
-  const auto bytes = static_cast<long>(ring_bytes(process.ring_words));
+  const auto bytes = static_cast<long>(bytes_of_ring());
   if (sys::call(SYS_fallocate, fd, 0, offset, bytes) >= 0) {
     mapped = sys::map(mapped_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   }
@@ -70,7 +73,7 @@ RingHeader* map_new(long offset) {
 
 /// The ring behind `last` in the file.
 RingHeader* map_behind(RingHeader* last) {
-  const std::size_t bytes = ring_bytes(process.ring_words);
+  const std::size_t bytes = bytes_of_ring();
   void* const mapped = sys::map_again(reinterpret_cast<char*>(last) + bytes, mapped_bytes());
   if (mapped == nullptr) return nullptr;
   if (sys::call(SYS_madvise, sys::address_of(mapped), static_cast<long>(bytes),
@@ -83,7 +86,7 @@ RingHeader* map_behind(RingHeader* last) {
 
 RingHeader* new_ring(std::uint32_t count) {
   if (count == kMaxRings) return nullptr;
-  const auto offset = static_cast<long>(count * ring_bytes(process.ring_words));
+  const auto offset = static_cast<long>(count * bytes_of_ring());
   RingHeader* const mapped = map_new(offset);
   if (mapped != nullptr || count == 0 || !extended ||
       offset + static_cast<long>(mapped_bytes()) > kFileBytes) {
@@ -121,6 +124,17 @@ bool make_rings_file() {
   return true;
 }
 
+/// In flight: one whose thread has ended, for the words of another one behind its own.
+RingHeader* ended_ring(std::uint32_t count) {
+  Mode mode = process.session->slots[process.slot].mode.load(std::memory_order_relaxed);
+  if (mode == Mode::kRecord) return nullptr;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (rings[i]->state.load(std::memory_order_acquire) != RingState::kFinished) continue;
+    return go_round() ? rings[i] : nullptr;
+  }
+  return nullptr;
+}
+
 void forget_rings() {
   rings_lock.store(0, std::memory_order_relaxed);
   // But for the one that this thread had: a signal handler that forked returns into a probe.
@@ -140,6 +154,8 @@ bool claim_ring(std::uint32_t number) {
   const bool any = slot.free.load(std::memory_order_acquire) != 0;
   RingHeader* ring = any ? free_ring(count, number, count >= sieve::kKnown) : nullptr;
   bool reused = ring != nullptr;
+  RingHeader* const ended = ring == nullptr ? ended_ring(count) : nullptr;
+  if (ended != nullptr) ring = ended;
   if (ring == nullptr) ring = new_ring(count);
   if (ring == nullptr) {
     ring = wait_for_ring(count, number);
@@ -155,7 +171,9 @@ bool claim_ring(std::uint32_t number) {
   }
   ring->thread = number;
   ring->state.store(RingState::kActive, std::memory_order_release);
-  if (reused) {
+  if (ended != nullptr) {
+    // It counts already.
+  } else if (reused) {
     slot.free.fetch_sub(1, std::memory_order_relaxed);
   } else {
     rings[count] = ring;
@@ -165,22 +183,24 @@ bool claim_ring(std::uint32_t number) {
   tls.words = reinterpret_cast<wire::Word*>(reinterpret_cast<char*>(ring) + kPage);
   tls.line = 0;
   tls.limit = process.ring_words;
-  tls.words[0] = wire::time(read_counter());
+  tls.flight = nullptr;
   tls.exact = nullptr;
   tls.follower = nullptr;
   tls.draft = nullptr;
-  tls.holder = nullptr;
+  begin_flight(ended != nullptr);
+  wire::Word* const line = tls.words + (tls.line & (process.ring_words - 1));
+  line[0] = wire::time(read_counter());
+  tls.taken = line + 1;
   if (process.pinned) {
-    tls.exact = tls.words + 1;
+    tls.exact = line + 1;
     __syndrome_thread.cursor = scratch + wire::kLineWords - 1;
   } else {
-    __syndrome_thread.cursor = tls.words + 1;
+    __syndrome_thread.cursor = line + 1;
     __syndrome_thread.filter = nullptr;
     std::uint32_t index = 0;
     while (rings[index] != ring) ++index;
     // Whoever has no follower tells everything.
     if (process.follows && start_following(index)) start_filter();
-    if (holds_calls()) (void)start_holding(index);
   }
   return true;
 }

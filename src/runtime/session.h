@@ -11,6 +11,11 @@
 // `published`, a line at a time; the recorder copies words from `consumed` to `published`, sets
 // them to 0 and moves `consumed`. Words behind `published` that are not 0 are written too: the
 // recorder takes them when the thread has ended.
+//
+// In flight (ProcessSlot::mode) nobody empties a ring: it goes round, and its thread clears a line
+// before it publishes the one before. A thread that ends leaves its ring with what is in it to the
+// next one, whose words follow from the next line on. Behind the words of such a ring there is a
+// FlightPages.
 
 #pragma once
 
@@ -18,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "event/open_words.h"
 #include "event/sieve.h"
 #include "event/wire.h"
 
@@ -26,7 +32,7 @@ namespace syndrome::rt {
 inline constexpr char kSessionVariable[] = "SYNDROME_SESSION";
 /// Options for `syndrome run`, separated by blanks, for programs that something else starts.
 inline constexpr char kOptionsVariable[] = "SYNDROME_OPTIONS";
-inline constexpr std::uint64_t kSessionMagic = 0x324e4f4953534553;  // "SESSION2"
+inline constexpr std::uint64_t kSessionMagic = 0x334e4f4953534553;  // "SESSION3"
 /// Processes that one session can hold, dead ones included; later ones run unrecorded.
 inline constexpr std::uint32_t kMaxProcesses = 4096;
 inline constexpr std::size_t kPage = 4096;
@@ -35,6 +41,13 @@ inline constexpr std::uint32_t kNoProcess = UINT32_MAX;
 inline constexpr char kPidSpacePath[] = "/proc/self/ns/pid";
 
 enum class Order : std::uint32_t { kFeasible = 0, kExact = 1 };
+
+/// What becomes of a process's words.
+enum class Mode : std::uint32_t {
+  kRecord = 0,   // all of them are taken while it runs
+  kFlight = 1,   // nobody takes them; so far, every ring has all words of its one thread
+  kWrapped = 2,  // nobody takes them, and the rings have the last ones
+};
 
 struct ProcessSlot {
   std::atomic<std::uint32_t> pid;    // 0: not there yet
@@ -45,13 +58,20 @@ struct ProcessSlot {
   /// N.blocks has the addresses of the functions that are blocks.
   std::atomic<std::uint32_t> units;
   std::atomic<std::uint32_t> answered;
+  std::atomic<Mode> mode;
+  /// In flight: how many windows its threads have asked for (live.h), and a futex: how many of them
+  /// have been taken.
+  std::atomic<std::uint32_t> windows_asked;
+  std::atomic<std::uint32_t> windows_taken;
 };
 
 struct SessionHeader {
   std::uint64_t magic;
   std::uint32_t abi;  // wire::kAbi
   Order order;
-  sieve::Checked checked;  // accesses that change nothing for that are left out
+  sieve::Checked checked;      // accesses that change nothing for that are left out
+  std::uint32_t flight;        // 1: its processes begin in flight
+  std::uint32_t window_every;  // 0, or for tests: each thread asks for a window after so many lines
   std::uint32_t zero;
   std::uint64_t ring_words;  // a power of two
   std::uint32_t recorder;    // its pid
@@ -76,7 +96,7 @@ struct SessionHeader {
 };
 
 enum class RingState : std::uint32_t {
-  kFree = 0,      // any thread may claim it
+  kFree = 0,      // any thread may claim it (in flight: with the last one's words in it)
   kActive = 1,    // a thread writes
   kFinished = 2,  // its thread has ended; the recorder will free it
 };
@@ -89,12 +109,30 @@ struct RingHeader {
   alignas(64) std::atomic<std::uint64_t> consumed;
   /// Of all threads that have had the ring: blocks that nobody was told of (runtime/draft.h).
   alignas(64) std::atomic<std::uint64_t> thrown_blocks;
+  /// In flight: not 0 while its thread performs an atomic, from before that takes its version until
+  /// it is in the ring: a time from before it took it.
+  std::atomic<std::uint64_t> pending;
 };
 static_assert(sizeof(RingHeader) <= kPage);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-[[nodiscard]] constexpr std::size_t ring_bytes(std::uint64_t ring_words) {
-  return kPage + ring_words * sizeof(wire::Word);
+/// A ring in flight has so many parts. It can be read from the beginning of any of them that is
+/// still whole: there it is known what is open.
+inline constexpr std::uint64_t kParts = 16;
+struct alignas(kPage) FlightPages {
+  wire::OpenWords open;  // at the beginning of the line that is being filled
+  struct Part {
+    std::uint64_t begin;  // words before it
+    wire::OpenWords open;
+  };
+  Part parts[kParts];
+};
+
+[[nodiscard]] constexpr std::size_t ring_bytes(std::uint64_t ring_words, bool flight) {
+  return kPage + ring_words * sizeof(wire::Word) + (flight ? sizeof(FlightPages) : 0);
+}
+[[nodiscard]] constexpr std::uint64_t part_words(std::uint64_t ring_words) {
+  return ring_words / kParts;
 }
 
 }  // namespace syndrome::rt

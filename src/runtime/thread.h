@@ -19,7 +19,6 @@ enum class ThreadState : std::uint32_t {
 
 struct Draft;
 struct Follower;
-struct Holder;
 
 /// Touched by its own thread alone.
 struct Thread {
@@ -51,7 +50,6 @@ struct Thread {
   Taken locks[8];
   Follower* follower;    // of this thread's accesses (follow.h); null: the ring gets all of them
   Draft* draft;          // where the follower's words go (draft.h); null: into the ring
-  Holder* holder;        // of this thread's calls (hold.h); null: none are held back
   bool keeps_key;        // in a block all of whose accesses count as one (sieve::Thread::whole)
   std::uint64_t frames;  // numbers given by __syndrome_frame
   // For handlers that are left by longjmp, and so never come to signal_leave().
@@ -64,6 +62,8 @@ struct Thread {
   std::uint64_t last_load_version;  // … and the version of its shard then
   std::uint32_t last_load_what;     // with which order
   std::uint64_t noise;              // points passed (runtime/noise.h)
+  FlightPages* flight;              // of the ring, when it is in flight (live.h); null: it is not
+  const wire::Word* taken;          // words of the line that the engine has had end here
 };
 
 extern constinit thread_local Thread tls __attribute__((tls_model("initial-exec")));
@@ -195,9 +195,9 @@ inline void release_exact() {
   if (__builtin_expect(static_cast<long>(tls.held_exact != 0), 0) != 0) release_exact_slow();
 }
 
-/// With the site of the access itself, and a version that was taken already.
-void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word operand,
-             std::uint32_t site);
+/// With the site of the access itself, and a version and a time that were taken already.
+void sync_at(wire::Sync kind, std::uintptr_t object, std::uint64_t version, wire::Word time,
+             wire::Word operand, std::uint32_t site);
 void range_at(const void* address, std::size_t length, bool write, std::uint32_t site);
 
 /// In the child after fork: forgets the parent's rings and place in the session; attach() again.

@@ -64,7 +64,6 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     warnings_ = index_.warnings;
     warnings_.insert(warnings_.end(), meta_->warnings.begin(), meta_->warnings.end());
     failure_ = meta_->unreadable;
-    survey_.held = selection.held;
     if (!selection.only_shared) return;
     if (reduced_ == nullptr) survey_.shared = std::make_unique<CaptureShared>();
     shared_ = reduced_ != nullptr ? &reduced_->shared() : survey_.shared.get();
@@ -161,7 +160,7 @@ class CaptureSource final : public Source, public CaptureEvents<CaptureSource> {
     }
     (void)survey_.memory.seal();
     survey_.versions.seal(true);
-    if (!survey_.held) warn_of_missing(reduced_->missing(), survey_.warnings);
+    warn_of_missing(reduced_->missing(), survey_.warnings);
     // What was called has a name, also where nothing is told of it.
     for (const std::uint32_t function : reduced_->called()) (void)names_.function(function);
     for (const std::uint64_t object : reduced_->objects()) names_.know_object(object);

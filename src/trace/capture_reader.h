@@ -52,8 +52,6 @@ struct CaptureSelection {
   /// When set, nothing but atomic sets is looked for: only what is in calls that are in each
   /// other's way (trace/capture_sweep.h).
   FindUnitRole role;
-  /// The program has held calls back (runtime/hold.h): versions of synchronization are missing.
-  bool held = false;
   bool atomics = true;  // in those, atomic accesses count as others do
 };
 

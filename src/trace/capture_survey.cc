@@ -97,14 +97,14 @@ Status survey(const CaptureIndex& index, const CaptureMeta& meta, WordLoader& lo
     return Error{fmt::format("the program touched more than {} GiB of memory: record less of it",
                              CaptureMemory::kMaxPages >> 18)};
   }
-  found.versions.seal(index.complete || found.held);
+  found.versions.seal(index.complete);
   if (odd != 0) {
     found.warnings.push_back(fmt::format(
         "{} records speak of functions, sites or calls that the recording does not have (a module "
         "that was unloaded, or an exit without its enter); they were passed over",
         odd));
   }
-  if (!found.held) warn_of_missing(found.versions.missing(), found.warnings);
+  warn_of_missing(found.versions.missing(), found.warnings);
   return {};
 }
 

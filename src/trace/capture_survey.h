@@ -25,7 +25,6 @@ struct CaptureSurvey {
   std::unique_ptr<CaptureShared> shared;  // filled in if the caller has made it
   std::vector<std::uint64_t> begins;      // the first time of each thread of the index
   std::vector<std::string> warnings;
-  bool held = false;  // versions are missing because calls were held back
 };
 
 /// Both parts of the result are sealed. `done` counts bytes of the file.

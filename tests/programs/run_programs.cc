@@ -59,7 +59,7 @@ class Run {
     for (int run = 0; run < runs && failures_ == 0; ++run) {
       record_and_check();
       check_live();
-      check_held();
+      check_sets();
     }
     return failures_;
   }
@@ -140,18 +140,17 @@ class Run {
                        violated != 0 ? "violated" : "clean"));
     }
   }
-  /// For atomic sets alone, a program holds back what is in nobody's way (runtime/hold.h): the same
-  /// verdict, and findings for the same sets, as with all of it. Another run may have another order
-  /// where accesses race: what differs is tried again.
-  void check_held() {
+  /// For atomic sets alone: the same verdict, and findings for the same sets, as with --after.
+  /// Another run may have another order where accesses race: what differs is tried again.
+  void check_sets() {
     constexpr int kTries = 3;
-    std::string all, held;
+    std::string after, now;
     for (int i = 0; i < kTries; ++i) {
-      all = sets_in(run_live("atomic-sets", "--after "));
-      held = sets_in(run_live("atomic-sets", ""));
-      if (all == held) return;
+      after = sets_in(run_live("atomic-sets", "--after "));
+      now = sets_in(run_live("atomic-sets", ""));
+      if (after == now) return;
     }
-    fail(fmt::format("has {}but {}when calls are held back", all, held));
+    fail(fmt::format("has {}with --after, but {}without", after, now));
   }
   static std::string sets_in(const json& reports) {
     static const std::regex address("[0-9a-f]{6,}");

@@ -99,8 +99,10 @@ TEST_F(Failure, NamesTheThreadHoweverItEndsTheProgram) {
         Case{"segv", "signal", "SIGSEGV", true}, Case{"exit", "exit", 3, true},
         Case{"_exit", "exit", 3, true}, Case{"kill", "signal", "SIGKILL", false}}) {
     for (const std::string options : {"", "--check races,atomicity"}) {
-      const json found = report("syndrome run " + options + " --format json --report report.json "
-                                "-- ./half " + each.end + " thread");
+      const json found = report("syndrome run " + options +
+                                " --format json --report report.json "
+                                "-- ./half " +
+                                each.end + " thread");
       ASSERT_TRUE(found.contains("program")) << each.end << options;
       EXPECT_EQ(found["program"][each.key], each.value) << each.end << options;
       ASSERT_EQ(found["program"].contains("thread"), each.thread) << each.end << options;
@@ -119,8 +121,7 @@ TEST_F(Failure, NamesTheThreadHoweverItEndsTheProgram) {
 }
 
 TEST_F(Failure, IsAlsoAnExitCodeOfMain) {
-  const json found =
-      report("syndrome run --format json --report report.json -- ./half return");
+  const json found = report("syndrome run --format json --report report.json -- ./half return");
   EXPECT_EQ(found["program"]["exit"], 3);
   EXPECT_EQ(found["program"]["thread"], "main");
   EXPECT_EQ(found["program"]["function"], "main");
