@@ -49,7 +49,7 @@ endif()
 #
 # Those in which more than one thread of ours runs have the label threads and are what the target
 # threads builds: they are what ThreadSanitizer can say something about.
-set(SYNDROME_THREADED syndrome_trace_test syndrome_check_nondeterminism_test syndrome_explore_test
+set(SYNDROME_THREADED syndrome_trace_test syndrome_engine_differential_test syndrome_check_nondeterminism_test syndrome_explore_test
     cli_test record_test run_test order_test convert_test nondeterminism_command_test)
 add_custom_target(threads)
 function(syndrome_tests target)

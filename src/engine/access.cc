@@ -40,8 +40,18 @@ void Engine::add(Thread& thread, Entry* cell, Entry now, std::uint64_t granule) 
   }
   if (foreign) {
     ++thread.counters.slow;
+    if ((now & kReadBit) == 0 && thread.noted_granule == granule && thread.slot != 0) {
+      note_again(thread, now, granule);
+    }
     for (unsigned i = 0; i < kLanes; ++i) {
       if (!is_own(lanes[i], now) && conflict(lanes[i], now)) meet(thread, lanes, i, now, granule);
+    }
+  }
+  if (foreign && thread.slot != 0 && thread.floor != kNever) {
+    Slot& own = slots_[thread.slot];
+    if (own.noted.load(std::memory_order_acquire) >= thread.floor) {
+      ask_noted(thread, prefix_of(own.noted_by.load(std::memory_order_relaxed), 0), now, lanes, 0,
+                granule);
     }
   }
   if (thread.slot != 0) store_cell(thread, cell, lanes, now, granule);
@@ -81,6 +91,8 @@ void Engine::store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now
   bool since = false;    // a foreign entry is newer than the one at hand
   // The oldest own entry that is wanted: what is newer and foreign may have interrupted it.
   unsigned wanted = 0;
+  const bool aside = thread.evicted_last >= thread.floor;
+  Entry written = (now & kReadBit) != 0 ? 0 : bytes;  // by something newer
   for (unsigned i = kLanes; i-- > 1;) {
     if (old[i] != 0 && is_own(old[i], now) && epoch_of(old[i]) >= thread.floor &&
         (old[i] & bytes) != 0) {
@@ -104,26 +116,31 @@ void Engine::store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now
                  (!open && covers_kind(now, entry))) {
         entry &= ~bytes;
       }
-      if (!open) {
-        its_rank = weak ? 0 : 1;
-      } else if ((entry & kSourceBit) == 0) {
-        its_rank = 3;
-      }
+      // The last write is what others have to meet; what the thread wants itself is kept aside.
+      const bool last_write = !weak && (written & entry & kBytes) != (entry & kBytes);
+      its_rank = last_write ? 3 : open ? 2 : 0;
     } else {
       since = true;
       const bool over = is_over(thread, entry);
+      const bool open = epoch_of(entry) >= slots_[slot_of(entry)].open_since.load(
+                                               std::memory_order_acquire);
       if (over) {
         its_rank = weak ? 0 : 1;
-      } else if (conflict(entry, now)) {
+      } else if (!open) {
+        its_rank = weak ? 0 : 3;
+      } else if (conflict(entry, now) && (now & kReadBit) == 0) {
         its_rank = 1;  // it is noted
+      } else {
+        its_rank = weak ? 2 : 3;
       }
       if (over && i > wanted && conflict(entry, now) && (now & kReadBit) == 0 &&
           covers_kind(now, entry)) {
         entry &= ~bytes;
-      } else if (i < wanted && !weak) {
-        its_rank = 4;
+      } else if (!weak && (i < wanted || aside)) {
+        its_rank = 4;  // it may have interrupted the thread
       }
     }
+    if (!weak) written |= entry & kBytes;
     if ((entry & kBytes) == 0) continue;
     kept[count] = entry;
     rank[count] = its_rank;
@@ -137,9 +154,14 @@ void Engine::store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now
       least = rank[i];
       out = i;
     }
-    if (least > 2) {
+    if (least > 1) {
       ++thread.counters.dropped;
-      if (is_own(kept[out], now)) evict(thread, kept[out], granule);
+      if (is_own(kept[out], now)) {
+        evict(thread, kept[out], granule);
+      } else if (epoch_of(kept[out]) >=
+                 slots_[slot_of(kept[out])].open_since.load(std::memory_order_acquire)) {
+        note(thread, kept[out], now, granule);  // should the thread write there next
+      }
     }
     for (unsigned i = out; i + 1 < kLanes; ++i) kept[i] = kept[i + 1];
     --count;

@@ -54,6 +54,7 @@ void Engine::note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule
   Notes::Set& set = notes_[thread.slot].about(slot);
   for (Note& known : set.notes) {
     if (known.theirs.load(std::memory_order_relaxed) == theirs &&
+        ((known.mine.load(std::memory_order_relaxed) ^ now) & ~(kBytes | kEpochMask)) == 0 &&
         known.address.load(std::memory_order_relaxed) == granule) {
       known.mine.store(now, std::memory_order_relaxed);
       return;
@@ -65,8 +66,27 @@ void Engine::note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule
   made.mine.store(now, std::memory_order_relaxed);
   made.address.store(granule, std::memory_order_relaxed);
   std::atomic<std::uint32_t>& noted = slots_[slot].noted;
+  thread.noted_granule = granule;
+  thread.noted_slot = slot;
+  std::atomic<std::uint32_t>& by = slots_[slot].noted_by;
+  if ((now & kReadBit) == 0 || by.load(std::memory_order_relaxed) == 0) {
+    by.store(thread.slot, std::memory_order_relaxed);
+  }
   if (noted.load(std::memory_order_relaxed) < epoch_of(theirs)) {
     noted.store(epoch_of(theirs), std::memory_order_release);
+  }
+}
+
+void Engine::note_again(Thread& thread, Entry now, std::uint64_t granule) {
+  for (const Note& note_of_read : notes_[thread.slot].about(thread.noted_slot).notes) {
+    const Entry theirs = note_of_read.theirs.load(std::memory_order_relaxed);
+    if (theirs == 0 || slot_of(theirs) != thread.noted_slot ||
+        note_of_read.address.load(std::memory_order_relaxed) != granule ||
+        (theirs & now & kBytes) == 0) {
+      continue;
+    }
+    if ((note_of_read.mine.load(std::memory_order_relaxed) & kReadBit) == 0) continue;
+    note(thread, theirs, now, granule);
   }
 }
 
@@ -125,7 +145,7 @@ void Engine::ask_noted(Thread& thread, Entry other, Entry now, const Entry* lane
     if (note.address.load(std::memory_order_relaxed) == granule &&
         (first & between & now & kBytes) != 0) {
       ask_one(thread, first, between, now, lanes, newer, granule);
-    } else if (epoch_of(first) >= thread.wait_floor) {
+    } else if ((other & kBytes) != 0 && epoch_of(first) >= thread.wait_floor) {
       ask_two(thread, note, other, now, granule);
     }
   }
@@ -155,8 +175,9 @@ void Engine::ask_one(Thread& thread, Entry first, Entry other, Entry now, const 
       }
     }
   }
-  if ((first & kReadBit) == 0 && ((first | now) & kAtomicBit) == 0) {
-    by |= answer & ((now & kReadBit) == 0 ? Pairs::kSource : Pairs::kReread);
+  if ((first & kReadBit) == 0) {
+    by |= answer & Pairs::kReread;
+    if (((first | now) & (kReadBit | kAtomicBit)) == 0) by |= answer & Pairs::kSource;
   }
   if ((by == 0 && !held) ||
       !is_open(thread, answer, way_of(first), way_of(now), epoch_of(first))) {
@@ -174,24 +195,23 @@ void Engine::ask_two(Thread& thread, const Note& note, Entry other, Entry now,
   if ((answer & Pairs::kDiffers) == 0) return;
   const bool atomic = ((first | now) & kAtomicBit) != 0;
   const bool held = !atomic && epoch_of(first) >= thread.held_since;
-  const bool first_reads = (first & kReadBit) != 0 || (answer & Pairs::kFirstAlsoReads) != 0;
+  const bool first_reads = reads(first);
+  const bool now_reads = reads(now);
+  const bool writes = ((first | now) & kReadBit) == 0;
+  // A write may have followed a read of which nothing is left.
+  const bool both = ((between | other) & kReadBit) == 0 ||
+                    (reads(between) && (writes || reads(other)));
   Pairs::Answer by = 0;
-  const Pairs::Answer there = pairs_.of(contexts_, way_of(between), way_of(other));
-  const Pairs::Answer back = pairs_.of(contexts_, way_of(other), way_of(between));
-  const bool between_reads = (between & kReadBit) != 0 || (there & Pairs::kFirstAlsoReads) != 0;
-  const bool other_reads = (other & kReadBit) != 0 || (back & Pairs::kFirstAlsoReads) != 0;
-  const bool both = ((between | other) & kReadBit) == 0 || (between_reads && other_reads);
-  if (both) {
-    const Pairs::Answer together = there | back;
-    if (first_reads && (now & kReadBit) != 0) by |= answer & Pairs::kTwoReads;
-    if ((first & kReadBit) == 0 && (now & kReadBit) == 0) {
-      by |= (answer & Pairs::kTwoWrites) | (together & Pairs::kTogether);
-    }
+  if (both && first_reads && now_reads) by |= answer & Pairs::kTwoReads;
+  if (both && writes) {
+    const Pairs::Answer together = pairs_.of(contexts_, way_of(between), way_of(other)) |
+                                   pairs_.of(contexts_, way_of(other), way_of(between));
+    by |= (answer & Pairs::kTwoWrites) | (together & Pairs::kTogether);
   }
   if (first_reads && (between & kReadBit) == 0 && !atomic && (other & now & kReadBit) == 0) {
     by |= answer & Pairs::kCheck;
   }
-  const bool alike = both && (((first ^ now) & kReadBit) == 0 || (first_reads && (now & kReadBit) != 0));
+  const bool alike = both && (writes || (first_reads && now_reads));
   if ((by == 0 && !(held && alike)) ||
       !is_open(thread, answer, way_of(first), way_of(now), epoch_of(first))) {
     return;

@@ -209,9 +209,16 @@ class Engine {
                    std::uint64_t granule);
   void ask_noted(Thread& thread, Entry other, Entry now, const Entry* lanes, unsigned newer,
                  std::uint64_t granule);
+  /// Also of x++ and of atomics, which are entries of writes.
+  [[nodiscard]] bool reads(Entry entry) {
+    return (entry & kReadBit) != 0 ||
+           (pairs_.of(contexts_, way_of(entry), way_of(entry)) & Pairs::kFirstAlsoReads) != 0;
+  }
   void ask_two(Thread& thread, const Note& note, Entry other, Entry now, std::uint64_t granule);
   static void evict(Thread& thread, Entry entry, std::uint64_t granule);
   void note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule);
+  /// For a write: what the thread has read there since others did, and is noted for that.
+  void note_again(Thread& thread, Entry now, std::uint64_t granule);
   void race(Thread& thread, Entry earlier, Entry now, std::uint64_t granule);
   void report(Thread& thread, Question question, Entry first, std::uint64_t first_granule,
               Entry other, Entry now, std::uint64_t granule, bool by_hold);

@@ -33,7 +33,7 @@ void Engine::fork(Thread& parent, std::uint64_t child) {
 }
 
 void Engine::start(Thread& thread, std::uint64_t number) {
-  new (&thread) Thread();
+  new (&thread) Thread;  // without (): its frames would become zeros, all of them
   thread.number = number;
   thread.node = contexts_.root();
   thread.live = true;

@@ -22,6 +22,7 @@ struct alignas(64) Slot {
   std::atomic<std::uint32_t> open_since{kNever};
   /// The last epoch of an entry that somebody has noted.
   std::atomic<std::uint32_t> noted{0};
+  std::atomic<std::uint32_t> noted_by{0};  // the slot of whoever did so last
   // Under the engine's lock.
   alignas(64) std::uint32_t last_epoch;
   bool busy;
@@ -30,7 +31,7 @@ struct alignas(64) Slot {
 /// The notes of one slot. Written by its thread, read by all.
 struct Notes {
   static constexpr std::uint32_t kSets = 16;
-  static constexpr std::uint32_t kWays = 16;
+  static constexpr std::uint32_t kWays = 32;
   struct Set {
     Note notes[kWays];
     std::uint32_t next;

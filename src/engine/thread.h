@@ -77,6 +77,8 @@ struct Thread {
   std::uint32_t held = 0;
   std::uint32_t evicted_last = 0;       // the last epoch of an entry among `evicted`
   std::uint32_t evicted_next = 0;
+  std::uint64_t noted_granule = 0;  // of the last note that it has made, and about whom
+  std::uint32_t noted_slot = 0;
   std::uint32_t wide = 0;  // upper bits of the next site
   std::uint32_t entering = 0;           // calls of the engine that have not returned
   bool loose = true;  // no lock is held

@@ -19,12 +19,13 @@ using check::units::Detector;
 using check::units::Found;
 using check::units::Tier;
 
-constexpr std::uint32_t kVariables = 4;
+constexpr std::uint32_t kVariables = 12;
+constexpr std::uint32_t kFewVariables = 4;
 constexpr std::uint32_t kMaxThreads = 3;
 
 class Maker {
  public:
-  explicit Maker(std::uint64_t seed) : random_(seed) {}
+  Maker(std::uint64_t seed, bool crowded) : random_(seed), crowded_(crowded) {}
 
   MadeUpRun make() {
     make_program();
@@ -136,7 +137,8 @@ class Maker {
 
   void make_events() {
     const std::uint32_t threads = 2 + below(kMaxThreads - 1);
-    const std::uint32_t variables = 1 + below(kVariables);
+    const std::uint32_t variables =
+        crowded_ ? 1 + below(kFewVariables) : kFewVariables + below(kVariables - kFewVariables);
     const std::uint32_t locks = percent(80) ? 1 + below(2) : 0;
     const bool disciplined = locks != 0 && percent(70);
     const std::uint32_t stay = 50 + below(45);
@@ -176,7 +178,7 @@ class Maker {
     const std::uint32_t at = below(static_cast<std::uint32_t>(sites.size()));
     const std::uint32_t id = run_.first_site(function) + at + 1;
     const unit::Site& site = sites[at];
-    const std::uint32_t variable = below(variables);
+    const std::uint32_t variable = crowded_ ? below(variables) : id % variables;
     if (site.kind == unit::SiteKind::kCall) {
       if (stack.size() > 3) return;
       stack.push_back(static_cast<std::uint32_t>(site.offset));
@@ -202,6 +204,7 @@ class Maker {
   }
 
   std::mt19937_64 random_;
+  bool crowded_;
   MadeUpRun run_;
   check::TraceState state_;
 };
@@ -290,8 +293,8 @@ std::uint32_t MadeUpRun::first_site(std::size_t function) const {
   return static_cast<std::uint32_t>(first);
 }
 
-MadeUpRun random_run(std::uint64_t seed) {
-  return Maker(seed).make();
+MadeUpRun random_run(std::uint64_t seed, bool crowded) {
+  return Maker(seed, crowded).make();
 }
 
 std::string missed_finding(const MadeUpRun& run, std::span<const Event> events,
@@ -346,13 +349,14 @@ std::string missed_finding(const MadeUpRun& run, std::span<const Event> events,
 }
 
 std::optional<std::string> compare_candidates(std::uint64_t first, std::uint64_t count,
-                                              CandidateShares& shares, bool stop_at_first,
+                                              bool crowded, CandidateShares& shares,
+                                              bool stop_at_first,
                                               const std::function<void(std::uint64_t)>& progress) {
   constexpr std::uint64_t kProgressEvery = 1000;
   for (std::uint64_t done = 0; done < count; ++done) {
     if (progress && done % kProgressEvery == 0) progress(done);
     const std::uint64_t seed = first + done;
-    const MadeUpRun run = random_run(seed);
+    const MadeUpRun run = random_run(seed, crowded);
     Limits limits;
     limits.nodes = 1024;
     limits.objects = 64;

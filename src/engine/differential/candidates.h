@@ -23,7 +23,9 @@ struct MadeUpRun {
 
   [[nodiscard]] std::uint32_t first_site(std::size_t function) const;
 };
-[[nodiscard]] MadeUpRun random_run(std::uint64_t seed);
+/// Crowded: all sites of all threads access a few variables, so that many ways meet in one cell.
+/// Otherwise each site accesses one of several, as most code does.
+[[nodiscard]] MadeUpRun random_run(std::uint64_t seed, bool crowded);
 
 struct CandidateShares {
   std::uint64_t findings = 0;    // certain or likely, one for each two steps
@@ -41,7 +43,7 @@ struct CandidateShares {
 
 /// For so many seeds. Gives the first that is missed, shrunk, if that is wanted.
 [[nodiscard]] std::optional<std::string> compare_candidates(
-    std::uint64_t first, std::uint64_t count, CandidateShares& shares, bool stop_at_first,
-    const std::function<void(std::uint64_t)>& progress = {});
+    std::uint64_t first, std::uint64_t count, bool crowded, CandidateShares& shares,
+    bool stop_at_first,    const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace syndrome::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <thread>
 
 #include "event/wire.h"
 
@@ -61,13 +62,15 @@ Player::Player(const Limits& limits)
   host.clear_cells = [](void* self) {
     std::fill_n(static_cast<Player*>(self)->cells_.get(), kBytes / 8 * kLanes, Entry{0});
   };
-  host.pause = [](void*) {};
+  host.pause = [](void*) { std::this_thread::yield(); };
   host.on_race = [](void* self, Thread&, const Place& earlier, const Place& now) {
     auto& player = *static_cast<Player*>(self);
+    const std::lock_guard lock(player.mutex_);
     player.races.push_back({player.event, earlier, now});
   };
   host.on_candidate = [](void* self, Thread&, const Candidate& candidate) {
     auto& player = *static_cast<Player*>(self);
+    const std::lock_guard lock(player.mutex_);
     player.candidates.push_back({player.event, candidate});
   };
   const bool started = engine_->start(host, {cells_.get(), kBytes - 1}, limits);
@@ -84,6 +87,7 @@ void* Player::map(std::size_t bytes) {
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
            -1, 0);
   if (at == MAP_FAILED) return nullptr;
+  const std::lock_guard lock(mutex_);
   mapped_.push_back({at, bytes});
   return at;
 }

@@ -1,11 +1,13 @@
 // Plays traces to the engine, all threads from one: what the runtime would call, in the order of the
-// trace. Its cells, slots, epochs and objects are few, so that the corners come up.
+// trace. Its cells, slots, epochs and objects are few, so that the corners come up. The threads that
+// it has started may also be used by as many threads of the system, through engine().
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +88,7 @@ class Player {
   [[nodiscard]] void* map(std::size_t bytes);
   [[nodiscard]] Played& played(ThreadId id);
 
+  std::mutex mutex_;  // of what the engine's calls change here
   std::vector<Mapped> mapped_;
   std::vector<Played> threads_;
   std::unique_ptr<Engine> engine_;

@@ -109,8 +109,9 @@ std::string false_race(std::span<const Event> events, const RaceWay& way, RaceSh
     }
     found.insert({events[seen.event - 1].target, life[seen.event - 1]});
   }
-  shares.racy += racy.size();
-  shares.found += found.size();
+  const bool shared = way.variable_bytes < 8;
+  (shared ? shares.racy_in_shared : shares.racy) += racy.size();
+  (shared ? shares.found_in_shared : shares.found) += found.size();
   return {};
 }
 

@@ -16,6 +16,9 @@ namespace syndrome::engine {
 struct RaceShares {
   std::uint64_t racy = 0;   // lives of variables with a race
   std::uint64_t found = 0;  // of them
+  /// Likewise of variables of which several share a cell.
+  std::uint64_t racy_in_shared = 0;
+  std::uint64_t found_in_shared = 0;
   std::uint64_t traces = 0;
   std::uint64_t resets = 0;
   std::uint64_t known = 0;
