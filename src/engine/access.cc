@@ -85,10 +85,10 @@ void Engine::store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now
                         std::uint64_t granule) {
   const Entry bytes = now & kBytes;
   Entry put = now;
-  Entry kept[kLanes];  // newest first
+  Entry kept[kLanes];     // newest first
   unsigned rank[kLanes];  // what goes first when there is no room: the lowest, the oldest of it
   unsigned count = 0;
-  bool since = false;    // a foreign entry is newer than the one at hand
+  bool since = false;  // a foreign entry is newer than the one at hand
   // The oldest own entry that is wanted: what is newer and foreign may have interrupted it.
   unsigned wanted = 0;
   const bool aside = thread.evicted_last >= thread.floor;
@@ -122,8 +122,8 @@ void Engine::store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now
     } else {
       since = true;
       const bool over = is_over(thread, entry);
-      const bool open = epoch_of(entry) >= slots_[slot_of(entry)].open_since.load(
-                                               std::memory_order_acquire);
+      const bool open =
+          epoch_of(entry) >= slots_[slot_of(entry)].open_since.load(std::memory_order_acquire);
       if (over) {
         its_rank = weak ? 0 : 1;
       } else if (!open) {

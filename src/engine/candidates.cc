@@ -21,8 +21,7 @@ std::uint64_t key_of(const Place& place) {
 Place Engine::place(Entry entry, Entry with, std::uint64_t granule) const {
   Place place;
   const Entry both = entry & with & kBytes;
-  place.address =
-      granule + (both == 0 ? 0 : static_cast<std::uint64_t>(__builtin_ctzll(both)));
+  place.address = granule + (both == 0 ? 0 : static_cast<std::uint64_t>(__builtin_ctzll(both)));
   const Step step = contexts_.step_of(way_of(entry));
   if (step.node != nullptr) {
     place.function = step.node->function;
@@ -66,6 +65,7 @@ void Engine::note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule
   made.mine.store(now, std::memory_order_relaxed);
   made.address.store(granule, std::memory_order_relaxed);
   std::atomic<std::uint32_t>& noted = slots_[slot].noted;
+  slots_[slot].times.fetch_add(1, std::memory_order_relaxed);
   thread.noted_granule = granule;
   thread.noted_slot = slot;
   std::atomic<std::uint32_t>& by = slots_[slot].noted_by;
@@ -179,8 +179,7 @@ void Engine::ask_one(Thread& thread, Entry first, Entry other, Entry now, const 
     by |= answer & Pairs::kReread;
     if (((first | now) & (kReadBit | kAtomicBit)) == 0) by |= answer & Pairs::kSource;
   }
-  if ((by == 0 && !held) ||
-      !is_open(thread, answer, way_of(first), way_of(now), epoch_of(first))) {
+  if ((by == 0 && !held) || !is_open(thread, answer, way_of(first), way_of(now), epoch_of(first))) {
     return;
   }
   report(thread, Question::kOneLocation, first, granule, other, now, granule, by == 0);
@@ -199,8 +198,8 @@ void Engine::ask_two(Thread& thread, const Note& note, Entry other, Entry now,
   const bool now_reads = reads(now);
   const bool writes = ((first | now) & kReadBit) == 0;
   // A write may have followed a read of which nothing is left.
-  const bool both = ((between | other) & kReadBit) == 0 ||
-                    (reads(between) && (writes || reads(other)));
+  const bool both =
+      ((between | other) & kReadBit) == 0 || (reads(between) && (writes || reads(other)));
   Pairs::Answer by = 0;
   if (both && first_reads && now_reads) by |= answer & Pairs::kTwoReads;
   if (both && writes) {

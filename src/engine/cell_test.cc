@@ -17,9 +17,9 @@ Entry entry(std::uint32_t slot, std::uint32_t epoch, Entry bytes, Entry kind = 0
 }
 
 TEST(Cell, an_entry_gives_back_what_was_put_in) {
-  const Entry most = entry(kSlots - 1, (1u << kEpochBits) - 1, 0xff, kReadBit | kAtomicBit,
-                           (1u << kWayBits) - 1) |
-                     kSourceBit;
+  const Entry most =
+      entry(kSlots - 1, (1u << kEpochBits) - 1, 0xff, kReadBit | kAtomicBit, (1u << kWayBits) - 1) |
+      kSourceBit;
   EXPECT_EQ(most, ~Entry{0});
   EXPECT_EQ(slot_of(most), kSlots - 1);
   EXPECT_EQ(epoch_of(most), (1u << kEpochBits) - 1);

@@ -3,10 +3,10 @@
 // An entry of a clock is the last epoch of a slot that whoever acquires the object comes to know. A
 // clock has as many entries as there were slots when it grew, from a pool of blocks of a few sizes.
 //
-// The table never says less than it knows: when there is no room for an object or its clock, it says
-// that it has *lost* something, and from then on whoever acquires an object that is not there counts
-// as knowing everything. So an order may seem to be there that is not, and a race may be missed; no
-// race is named that is none.
+// The table never says less than it knows: when there is no room for an object or its clock, it
+// says that it has *lost* something, and from then on whoever acquires an object that is not there
+// counts as knowing everything. So an order may seem to be there that is not, and a race may be
+// missed; no race is named that is none.
 
 #pragma once
 

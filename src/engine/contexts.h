@@ -81,7 +81,7 @@ class Contexts {
                                    std::uint32_t call) const;
 
   Spin spin_;
-  Node* nodes_ = nullptr;  // ascending by base
+  Node* nodes_ = nullptr;                        // ascending by base
   std::atomic<std::uint32_t>* table_ = nullptr;  // 1 + index; open addressing, twice the nodes
   std::atomic<std::uint32_t> count_{0};
   std::uint32_t next_way_ = 1;

@@ -1,8 +1,8 @@
 // The live engine: accesses and synchronization in, races and candidates out, while a program runs
 // (docs/internals/engine.md).
 //
-// All state is in an Engine and in its Threads, whose memory the host gives, so that a test can play
-// several threads from one. A Thread is used by one thread of the system at a time. Calls for
+// All state is in an Engine and in its Threads, whose memory the host gives, so that a test can
+// play several threads from one. A Thread is used by one thread of the system at a time. Calls for
 // different Threads may run at the same time. The host makes them in the order of the program's own
 // synchronization: an acquire after the real one, a release before it, and what a thread has
 // accessed before its release.
@@ -55,8 +55,7 @@ class Engine {
   void join(Thread& thread, std::uint64_t child);
 
   // Functions. `call`: the number of the site in the function that runs, 0: unknown.
-  void enter(Thread& thread, const unit::Function* function, std::uint32_t call,
-             bool leaf = false);
+  void enter(Thread& thread, const unit::Function* function, std::uint32_t call, bool leaf = false);
   void exit(Thread& thread, const unit::Function* function);
   void frame(Thread& thread, std::uint64_t mark);
   void resume(Thread& thread, std::uint64_t mark);
@@ -88,7 +87,8 @@ class Engine {
   void destroy(std::uint64_t object);
 
   // Memory. Nobody else accesses it meanwhile, in a program without races.
-  /// A new life of these bytes begins: memory that was allocated, the stack of a new thread, locals.
+  /// A new life of these bytes begins: memory that was allocated, the stack of a new thread,
+  /// locals.
   void reset(Thread& thread, std::uint64_t address, std::uint64_t bytes);
   /// It ends, which is like a write to all of them.
   void free(Thread& thread, std::uint64_t address, std::uint64_t bytes, std::uint32_t site);
@@ -127,9 +127,16 @@ class Engine {
     for (;;) {
       thread.inside.store(1, std::memory_order_seq_cst);
       if (!renewing_.load(std::memory_order_seq_cst)) [[likely]]
-        return;
+        break;
       thread.inside.store(0, std::memory_order_release);
       host_.pause(host_.context);
+    }
+    // Somebody has interrupted the thread: what it has accessed since then has to be looked at,
+    // even if the cell knows it.
+    const std::uint32_t times = slots_[thread.slot].times.load(std::memory_order_relaxed);
+    if (times != thread.times_seen) [[unlikely]] {
+      thread.times_seen = times;
+      boundary(thread);
     }
   }
 
@@ -195,8 +202,7 @@ class Engine {
   void add(Thread& thread, Entry* cell, Entry now, std::uint64_t granule);
   void meet(Thread& thread, const Entry* lanes, unsigned at, Entry now, std::uint64_t granule);
   [[nodiscard]] bool is_over(const Thread& thread, Entry foreign) const;
-  void store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now,
-                  std::uint64_t granule);
+  void store_cell(Thread& thread, Entry* cell, const Entry* old, Entry now, std::uint64_t granule);
 
   // candidates.cc
   [[nodiscard]] bool is_open(const Thread& thread, Pairs::Answer answer, std::uint32_t first_way,

@@ -26,7 +26,7 @@ void Engine::enter(Thread& thread, const unit::Function* function, std::uint32_t
 
 void Engine::pop_to(Thread& thread, std::uint32_t depth) {
   thread.depth = depth;
-  thread.node = depth == 0                ? contexts_.root()
+  thread.node = depth == 0                 ? contexts_.root()
                 : depth <= Thread::kFrames ? thread.frames[depth - 1].node
                                            : contexts_.root();
   if (thread.open_since == kNever || thread.open_depth < depth) return;

@@ -1,8 +1,8 @@
 // What the engine needs of whoever it runs in, and what it says to them.
 //
-// It has no allocator, no lock of the system and no clock of its own: inside other people's programs
-// the runtime gives it memory and takes its reports; in tests the test does. All functions may be
-// called from any thread that calls the engine. Depends on event/ alone.
+// It has no allocator, no lock of the system and no clock of its own: inside other people's
+// programs the runtime gives it memory and takes its reports; in tests the test does. All functions
+// may be called from any thread that calls the engine. Depends on event/ alone.
 
 #pragma once
 
@@ -17,12 +17,12 @@ struct Thread;
 
 /// An access as the engine knows it. Of an earlier one: what its entry in the cell says.
 struct Place {
-  std::uint64_t address = 0;                  // the first byte that both accesses have
-  const unit::Function* function = nullptr;   // null: not known any more
-  std::uint32_t site = 0;                     // number of the site in the function, 0: unknown
+  std::uint64_t address = 0;                 // the first byte that both accesses have
+  const unit::Function* function = nullptr;  // null: not known any more
+  std::uint32_t site = 0;                    // number of the site in the function, 0: unknown
   std::uint32_t slot = 0;
   std::uint32_t epoch = 0;
-  std::uint32_t way = 0;  // context and site in one number (contexts.h)
+  std::uint32_t way = 0;   // context and site in one number (contexts.h)
   std::uint8_t bytes = 0;  // mask, in its granule of 8 bytes
   bool write = false;
   bool atomic = false;
@@ -82,11 +82,11 @@ struct Limits {
 /// How often what happened; for --stats.
 struct Counters {
   std::uint64_t accesses = 0;
-  std::uint64_t known = 0;  // nothing to do
-  std::uint64_t slow = 0;   // the cell had entries of other threads
-  std::uint64_t dropped = 0;  // entries that were still wanted and had no room
-  std::uint64_t races = 0;  // all, not only those reported
-  std::uint64_t noted = 0;  // accesses to what an open unit of another thread has accessed
+  std::uint64_t known = 0;       // nothing to do
+  std::uint64_t slow = 0;        // the cell had entries of other threads
+  std::uint64_t dropped = 0;     // entries that were still wanted and had no room
+  std::uint64_t races = 0;       // all, not only those reported
+  std::uint64_t noted = 0;       // accesses to what an open unit of another thread has accessed
   std::uint64_t candidates = 0;  // all
   std::uint64_t reported = 0;    // candidates that went to the host
   std::uint64_t boundaries = 0;  // epochs that begin with an activation or a lock

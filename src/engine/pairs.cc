@@ -68,8 +68,8 @@ Pairs::Answer Pairs::find(const Contexts& contexts, std::uint32_t first, std::ui
 
   const std::uint32_t how = from.at.node->unit->how(from_index, to_index);
   const bool atomic = second_info->kind == unit::SiteKind::kAtomic;
-  const bool only_reads = second_info->kind == unit::SiteKind::kRead ||
-                          second_info->kind == unit::SiteKind::kRangeRead;
+  const bool only_reads =
+      second_info->kind == unit::SiteKind::kRead || second_info->kind == unit::SiteKind::kRangeRead;
   const bool may_read = only_reads || second_info->has(SiteInfo::kAlsoReads);
   const bool decides = second_info->has(SiteInfo::kDecides);
   const auto has = [how](std::uint32_t flow) { return (how & flow) != 0; };
@@ -88,7 +88,8 @@ Pairs::Answer Pairs::find(const Contexts& contexts, std::uint32_t first, std::ui
   if (from.reaches && has(unit::kFlowControl | unit::kFlowCompared)) answer |= kLooks;
   if (has(unit::kFlowSource) && from.own && to.own) answer |= kSource;
   if (has(unit::kFlowReread) && decides && may_read) answer |= kReread;
-  if (from.reaches && to.reaches && has(unit::kFlowJoined | unit::kFlowAddress)) answer |= kTwoReads;
+  if (from.reaches && to.reaches && has(unit::kFlowJoined | unit::kFlowAddress))
+    answer |= kTwoReads;
   if (has(unit::kFlowSource)) answer |= kTwoWrites;
   if (from.reaches && has(unit::kFlowDecides | unit::kFlowAddress) && !has(unit::kFlowCompared)) {
     answer |= kCheck;

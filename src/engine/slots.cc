@@ -130,8 +130,7 @@ void Engine::change_slot(Thread& thread) {
 }
 
 void Engine::rebase(Thread& thread) {
-  const std::uint32_t frames =
-      thread.depth < Thread::kFrames ? thread.depth : Thread::kFrames;
+  const std::uint32_t frames = thread.depth < Thread::kFrames ? thread.depth : Thread::kFrames;
   for (std::uint32_t i = 0; i < frames; ++i) thread.frames[i].begin = thread.epoch;
   for (std::uint32_t i = 0; i < thread.held; ++i) thread.holds[i].since = thread.epoch;
   if (thread.open_since != kNever) thread.open_since = thread.epoch;
@@ -181,7 +180,7 @@ void Engine::renew_all(Thread& caller) {
 void Engine::set_floor(Thread& thread) {
   const std::uint32_t low =
       thread.open_since < thread.held_since ? thread.open_since : thread.held_since;
-  const std::uint32_t floor = low == kNever            ? kNever
+  const std::uint32_t floor = low == kNever             ? kNever
                               : low > thread.fork_floor ? low
                                                         : thread.fork_floor;
   thread.loose = thread.held == 0;

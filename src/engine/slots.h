@@ -12,8 +12,8 @@ namespace syndrome::engine {
 
 /// An access to what the open unit of another thread has accessed, noted by who makes it.
 struct Note {
-  std::atomic<Entry> theirs{0};          // the entry of the open unit
-  std::atomic<Entry> mine{0};            // of the access
+  std::atomic<Entry> theirs{0};           // the entry of the open unit
+  std::atomic<Entry> mine{0};             // of the access
   std::atomic<std::uint64_t> address{0};  // where they meet
 };
 
@@ -23,6 +23,7 @@ struct alignas(64) Slot {
   /// The last epoch of an entry that somebody has noted.
   std::atomic<std::uint32_t> noted{0};
   std::atomic<std::uint32_t> noted_by{0};  // the slot of whoever did so last
+  std::atomic<std::uint32_t> times{0};     // how often
   // Under the engine's lock.
   alignas(64) std::uint32_t last_epoch;
   bool busy;

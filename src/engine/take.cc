@@ -94,7 +94,9 @@ void Engine::take_sync(Thread& thread, const Word* record, unsigned operands) {
 
 void Engine::take(Thread& thread, const Word* begin, const Word* end) {
   const Inside inside(*this, thread);
-  const auto has = [&](std::size_t words) { return static_cast<std::size_t>(end - begin) >= words; };
+  const auto has = [&](std::size_t words) {
+    return static_cast<std::size_t>(end - begin) >= words;
+  };
   while (begin != end) {
     const Word word = *begin;
     if (!wire::is_control(word)) {
@@ -141,8 +143,7 @@ void Engine::take(Thread& thread, const Word* begin, const Word* end) {
         } else if (wire::kind_of(word) == Control::kLocals) {
           reset(thread, address, bytes);
         } else {
-          range(thread, address, bytes, (word & 0x10) != 0, (word & 0x40) != 0,
-                wire::top_of(word));
+          range(thread, address, bytes, (word & 0x10) != 0, (word & 0x40) != 0, wire::top_of(word));
         }
         begin += 3;
         break;

@@ -1,6 +1,6 @@
-// What the engine keeps of a thread. The host gives the memory, zeroed, and the thread itself is the
-// only one who uses it: but for what is said to be public, and for a beginning of a new era, while
-// no thread is inside the engine.
+// What the engine keeps of a thread. The host gives the memory, zeroed, and the thread itself is
+// the only one who uses it: but for what is said to be public, and for a beginning of a new era,
+// while no thread is inside the engine.
 //
 //   field        written by        read by
 //   inside       the thread        who begins an era, who waits for it to be 0
@@ -60,30 +60,31 @@ struct Thread {
   static constexpr std::uint32_t kHolds = 64;
   static constexpr std::uint32_t kArrivals = 4;
 
-  Entry prefix = 0;  // slot and epoch, as in an entry
-  Entry stored = 0;  // the prefix of the last entry that was stored
+  Entry prefix = 0;            // slot and epoch, as in an entry
+  Entry stored = 0;            // the prefix of the last entry that was stored
   const Node* node = nullptr;  // of the innermost function
   std::uint32_t epoch = 0;
   std::uint32_t slot = 0;  // 0: none was left; its accesses are checked and not kept
   /// Entries from this epoch on are of an activation that is open and matters, or of a critical
   /// section that is open; kNever: there is none.
   std::uint32_t floor = kNever;
-  std::uint32_t held_since = kNever;    // the lock that is held longest
-  std::uint32_t open_since = kNever;    // the outermost activation that matters
-  std::uint32_t fork_floor = 0;         // the last fork or join
-  std::uint32_t wait_floor = 0;         // the last time it waited for another thread
-  std::uint32_t depth = 0;              // of functions that run
-  std::uint32_t open_depth = 0;         // of the outermost one that matters
+  std::uint32_t held_since = kNever;  // the lock that is held longest
+  std::uint32_t open_since = kNever;  // the outermost activation that matters
+  std::uint32_t fork_floor = 0;       // the last fork or join
+  std::uint32_t wait_floor = 0;       // the last time it waited for another thread
+  std::uint32_t depth = 0;            // of functions that run
+  std::uint32_t open_depth = 0;       // of the outermost one that matters
   std::uint32_t held = 0;
-  std::uint32_t evicted_last = 0;       // the last epoch of an entry among `evicted`
+  std::uint32_t evicted_last = 0;  // the last epoch of an entry among `evicted`
   std::uint32_t evicted_next = 0;
   std::uint64_t noted_granule = 0;  // of the last note that it has made, and about whom
   std::uint32_t noted_slot = 0;
-  std::uint32_t wide = 0;  // upper bits of the next site
-  std::uint32_t entering = 0;           // calls of the engine that have not returned
-  bool loose = true;  // no lock is held
+  std::uint32_t times_seen = 0;  // of Slot::times
+  std::uint32_t wide = 0;        // upper bits of the next site
+  std::uint32_t entering = 0;    // calls of the engine that have not returned
+  bool loose = true;             // no lock is held
   bool wants_slot = false;
-  bool fenced = false;     // `released` has something
+  bool fenced = false;       // `released` has something
   bool waits_fence = false;  // `pending` has something
   bool everything = false;   // it counts as knowing all that others have done and will do
   bool live = false;

@@ -13,7 +13,7 @@ void describe(const UnitInfo& unit, SiteInfo* infos) {
     const unit::Site& site = sites[i];
     info.kind = site.kind;
     const bool access = site.kind != unit::SiteKind::kCall && site.kind != unit::SiteKind::kObject;
-    info.bytes = !access                ? std::uint16_t{0}
+    info.bytes = !access               ? std::uint16_t{0}
                  : site.bytes > 0xffff ? std::uint16_t{0xffff}
                                        : static_cast<std::uint16_t>(site.bytes);
     if ((site.flags & unit::kReachesResult) != 0) info.flags |= SiteInfo::kReaches;
@@ -31,14 +31,14 @@ void describe(const UnitInfo& unit, SiteInfo* infos) {
     infos[flows[i].to].flags |= SiteInfo::kConnected;
   }
   // What a library's header does belongs to the step that it was inlined at.
-  constexpr auto kOfStep = static_cast<std::uint8_t>(
-      SiteInfo::kSource | SiteInfo::kConnected | SiteInfo::kReaches | SiteInfo::kDecides |
-      SiteInfo::kSteered);
+  constexpr auto kOfStep =
+      static_cast<std::uint8_t>(SiteInfo::kSource | SiteInfo::kConnected | SiteInfo::kReaches |
+                                SiteInfo::kDecides | SiteInfo::kSteered);
   for (std::uint32_t i = 0; i < header.sites; ++i) {
     const std::uint32_t step = unit.step(i);
     if (step != i) {
-      infos[i].flags = static_cast<std::uint8_t>((infos[i].flags & ~kOfStep) |
-                                                 (infos[step].flags & kOfStep));
+      infos[i].flags =
+          static_cast<std::uint8_t>((infos[i].flags & ~kOfStep) | (infos[step].flags & kOfStep));
     }
   }
 }

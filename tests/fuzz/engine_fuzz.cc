@@ -23,10 +23,11 @@ std::optional<std::string> compare(std::uint64_t first, std::uint64_t count, std
               static_cast<Number>(races.found_in_shared),
               static_cast<Number>(races.racy_in_shared));
   for (const CandidateShares* shares : {&roomy, &crowded}) {
-    std::printf("%s runs with a finding: %llu of %llu found; findings: %llu of %llu; %llu candidates\n",
-                shares == &roomy ? "roomy" : "crowded", static_cast<Number>(shares->runs_found),
-                static_cast<Number>(shares->runs), static_cast<Number>(shares->reported),
-                static_cast<Number>(shares->findings), static_cast<Number>(shares->candidates));
+    std::printf(
+        "%s runs with a finding: %llu of %llu found; findings: %llu of %llu; %llu candidates\n",
+        shares == &roomy ? "roomy" : "crowded", static_cast<Number>(shares->runs_found),
+        static_cast<Number>(shares->runs), static_cast<Number>(shares->reported),
+        static_cast<Number>(shares->findings), static_cast<Number>(shares->candidates));
   }
   *found = races.racy + crowded.runs + roomy.runs;
   return std::nullopt;

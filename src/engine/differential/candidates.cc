@@ -68,18 +68,17 @@ class Maker {
       const std::uint32_t sites = 2 + below(4);
       for (std::uint32_t i = 0; i < sites; ++i) function.sites.push_back(site(functions));
     }
-    constexpr std::array kHows = {
-        std::uint32_t{unit::kFlowData},
-        std::uint32_t{unit::kFlowData},
-        std::uint32_t{unit::kFlowData | unit::kFlowPointer},
-        std::uint32_t{unit::kFlowAddress},
-        std::uint32_t{unit::kFlowControl | unit::kFlowDecides},
-        std::uint32_t{unit::kFlowControl | unit::kFlowConstant},
-        std::uint32_t{unit::kFlowJoined},
-        std::uint32_t{unit::kFlowSource},
-        std::uint32_t{unit::kFlowReset},
-        std::uint32_t{unit::kFlowReread},
-        std::uint32_t{unit::kFlowControl | unit::kFlowCompared}};
+    constexpr std::array kHows = {std::uint32_t{unit::kFlowData},
+                                  std::uint32_t{unit::kFlowData},
+                                  std::uint32_t{unit::kFlowData | unit::kFlowPointer},
+                                  std::uint32_t{unit::kFlowAddress},
+                                  std::uint32_t{unit::kFlowControl | unit::kFlowDecides},
+                                  std::uint32_t{unit::kFlowControl | unit::kFlowConstant},
+                                  std::uint32_t{unit::kFlowJoined},
+                                  std::uint32_t{unit::kFlowSource},
+                                  std::uint32_t{unit::kFlowReset},
+                                  std::uint32_t{unit::kFlowReread},
+                                  std::uint32_t{unit::kFlowControl | unit::kFlowCompared}};
     const std::uint32_t share = 5 + below(30);
     for (std::uint32_t f = 0; f < functions; ++f) {
       const std::uint32_t first = run_.first_site(f);
@@ -99,7 +98,8 @@ class Maker {
     for (const MadeUpUnit::Function& function : run_.functions) {
       names.table(Space::kLabel).append(function.name);
       for (std::size_t i = 0; i < function.sites.size(); ++i) {
-        const SiteId id(names.table(Space::kSite).append(fmt::format("{}:{}", function.name, i + 1)));
+        const SiteId id(
+            names.table(Space::kSite).append(fmt::format("{}:{}", function.name, i + 1)));
         if ((function.sites[i].flags & unit::kReachesResult) != 0) layout.results.push_back(id);
         if ((function.sites[i].flags & unit::kSteered) != 0) layout.steered.push_back(id);
       }
@@ -108,8 +108,11 @@ class Maker {
       layout.flows.push_back({SiteId(flow.from + 1), SiteId(flow.to + 1), flow.how});
     }
     const bool global = percent(60);
-    layout.regions.push_back(
-        {.begin = Player::kBase, .bytes = 8 * kVariables, .owner = 0, .owner_region = 0, .global = true});
+    layout.regions.push_back({.begin = Player::kBase,
+                              .bytes = 8 * kVariables,
+                              .owner = 0,
+                              .owner_region = 0,
+                              .global = true});
     for (std::uint32_t i = 0; i < kVariables; ++i) {
       names.table(Space::kVariable).append(fmt::format("x{}", i));
       layout.variables.push_back({Player::kBase + 8 * i, global ? 1U : 0U});
@@ -161,7 +164,8 @@ class Maker {
         stack.pop_back();
       } else if (what < 40 && locks != 0) {
         const std::uint32_t lock = below(locks);
-        append(thread, state_.holds(ThreadId(thread), lock) ? EventKind::kRelease : EventKind::kAcquire,
+        append(thread,
+               state_.holds(ThreadId(thread), lock) ? EventKind::kRelease : EventKind::kAcquire,
                lock);
       } else if (what >= 100) {
         append(thread, what % 2 == 0 ? EventKind::kPost : EventKind::kWait, 0);
@@ -324,10 +328,11 @@ std::string missed_finding(const MadeUpRun& run, std::span<const Event> events,
     const EventNumber last = *std::ranges::max_element(found.events);
     const auto at = reported.find({found.function.value, found.from.value, found.to.value});
     // Of x++, the engine sees the write.
-    const bool so = at != reported.end() &&
-                    (!limits.report_all || std::ranges::any_of(at->second, [&](std::uint64_t event) {
-                      return event == last || event == last + 1;
-                    }));
+    const bool so =
+        at != reported.end() &&
+        (!limits.report_all || std::ranges::any_of(at->second, [&](std::uint64_t event) {
+          return event == last || event == last + 1;
+        }));
     if (so) {
       ++some;
     } else if (missed.empty()) {

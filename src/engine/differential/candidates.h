@@ -44,6 +44,6 @@ struct CandidateShares {
 /// For so many seeds. Gives the first that is missed, shrunk, if that is wanted.
 [[nodiscard]] std::optional<std::string> compare_candidates(
     std::uint64_t first, std::uint64_t count, bool crowded, CandidateShares& shares,
-    bool stop_at_first,    const std::function<void(std::uint64_t)>& progress = {});
+    bool stop_at_first, const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace syndrome::engine

@@ -54,8 +54,7 @@ const unit::Function* MadeUpUnit::function(std::size_t index) const {
 }
 
 Player::Player(const Limits& limits)
-    : engine_(std::make_unique<Engine>()),
-      cells_(std::make_unique<Entry[]>(kBytes / 8 * kLanes)) {
+    : engine_(std::make_unique<Engine>()), cells_(std::make_unique<Entry[]>(kBytes / 8 * kLanes)) {
   Host host;
   host.context = this;
   host.map = [](void* self, std::size_t bytes) { return static_cast<Player*>(self)->map(bytes); };
@@ -83,9 +82,8 @@ Player::~Player() {
 }
 
 void* Player::map(std::size_t bytes) {
-  void* const at =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-           -1, 0);
+  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   const std::lock_guard lock(mutex_);
   mapped_.push_back({at, bytes});
@@ -150,9 +148,7 @@ void Player::synchronize(const Event& what) {
     case EventKind::kHappensAfter: engine_->happens_after(self, object); break;
     case EventKind::kFence: engine_->fence(self, order_of(what.order)); break;
     case EventKind::kAlloc:
-    case EventKind::kFree:
-      engine_->reset(self, address_of(what.target), variable_bytes);
-      break;
+    case EventKind::kFree: engine_->reset(self, address_of(what.target), variable_bytes); break;
     case EventKind::kThreadStop: stop(what.thread); break;
     default: break;
   }

@@ -1,6 +1,6 @@
-// Plays traces to the engine, all threads from one: what the runtime would call, in the order of the
-// trace. Its cells, slots, epochs and objects are few, so that the corners come up. The threads that
-// it has started may also be used by as many threads of the system, through engine().
+// Plays traces to the engine, all threads from one: what the runtime would call, in the order of
+// the trace. Its cells, slots, epochs and objects are few, so that the corners come up. The threads
+// that it has started may also be used by as many threads of the system, through engine().
 
 #pragma once
 

@@ -122,8 +122,8 @@ std::optional<std::string> first_false_race(std::uint64_t first, std::uint64_t c
   for (std::uint64_t done = 0; done < count; ++done) {
     if (progress && done % kProgressEvery == 0) progress(done);
     const std::uint64_t seed = first + done;
-    const check::SmallTrace trace = check::random_trace(
-        seed, {.orders = seed % 3 == 1, .forks = seed % 3 == 2, .sites = true});
+    const check::SmallTrace trace =
+        check::random_trace(seed, {.orders = seed % 3 == 1, .forks = seed % 3 == 2, .sites = true});
     RaceWay way;
     constexpr unsigned kVariableBytes[] = {8, 4, 8, 2};
     way.variable_bytes = kVariableBytes[seed / 3 % 4];
@@ -144,8 +144,8 @@ std::optional<std::string> first_false_race(std::uint64_t first, std::uint64_t c
     });
     return fmt::format("seed {}, {} bytes, {}, {} slots, {} epochs, {} objects, shrunk: {}\n{}\n",
                        seed, way.variable_bytes, way.own_sites ? "own sites" : "few sites",
-                       way.slots, way.epochs, way.objects,
-                       false_race(small.events, way, aside), check::to_std(small));
+                       way.slots, way.epochs, way.objects, false_race(small.events, way, aside),
+                       check::to_std(small));
   }
   return std::nullopt;
 }
