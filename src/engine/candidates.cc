@@ -220,7 +220,6 @@ void Engine::ask_two(Thread& thread, const Note& note, Entry other, Entry now,
 
 void Engine::report(Thread& thread, Question question, Entry first, std::uint64_t first_granule,
                     Entry other, Entry now, std::uint64_t granule, bool by_hold) {
-  ++thread.counters.candidates;
   Candidate candidate;
   const Pairs::Steps steps = Pairs::steps(contexts_, way_of(first), way_of(now));
   candidate.question = question;
@@ -236,6 +235,11 @@ void Engine::report(Thread& thread, Question question, Entry first, std::uint64_
                           (std::uint64_t{steps.from} << 32) | steps.to),
                       key_of(candidate.other)) &
                   ~std::uint64_t{1};
+  // A cell and a note may say the same.
+  if (candidate.key == thread.asked_key && thread.asked_at == thread.counters.accesses) return;
+  thread.asked_key = candidate.key;
+  thread.asked_at = thread.counters.accesses;
+  ++thread.counters.candidates;
   if (!limits_.report_all && !tries_.again(candidate.key, kMostTries)) return;
   ++thread.counters.reported;
   if (host_.on_candidate != nullptr) host_.on_candidate(host_.context, thread, candidate);

@@ -19,7 +19,7 @@ bool ClockPool::grow(Clock& clock, std::uint32_t size) {
     const Locked locked(spin_);
     if (free_[index] != nullptr) {
       made = free_[index];
-      std::memcpy(&free_[index], made, sizeof made);
+      std::memcpy(&free_[index], made, sizeof free_[index]);
     } else {
       if (room_left_ < length && left_ >= length) {
         room_left_ = static_cast<std::uint32_t>(left_ < kRoom ? left_ : kRoom);

@@ -79,6 +79,8 @@ struct Thread {
   std::uint32_t evicted_next = 0;
   std::uint64_t noted_granule = 0;  // of the last note that it has made, and about whom
   std::uint32_t noted_slot = 0;
+  std::uint64_t asked_key = 0;  // of the last candidate, and at which of its accesses it was
+  std::uint64_t asked_at = 0;
   std::uint32_t times_seen = 0;  // of Slot::times
   std::uint32_t wide = 0;        // upper bits of the next site
   std::uint32_t entering = 0;    // calls of the engine that have not returned

@@ -33,7 +33,9 @@ MadeUpUnit made_up_unit() {
 
 class Take : public testing::Test {
  protected:
-  Take() : player_(Limits()) { player_.engine().announce(unit_.header()); }
+  explicit Take(const Limits& limits = {}) : player_(limits) {
+    player_.engine().announce(unit_.header());
+  }
 
   void take(std::uint32_t thread, const std::vector<Word>& words) {
     player_.engine().take(player_.thread(ThreadId(thread)), words.data(),
@@ -58,6 +60,12 @@ class Take : public testing::Test {
 
   MadeUpUnit unit_ = made_up_unit();
   Player player_;
+};
+
+/// Not only once for two sites.
+class TakeAll : public Take {
+ protected:
+  TakeAll() : Take({.report_all = true}) {}
 };
 
 TEST_F(Take, a_stale_update_is_a_candidate) {
@@ -146,7 +154,7 @@ TEST_F(Take, a_race_is_reported_once_for_two_sites) {
   EXPECT_GT(counters().races, 1U);
 }
 
-TEST_F(Take, ranges_and_runs_reach_to_their_last_byte) {
+TEST_F(TakeAll, ranges_and_runs_reach_to_their_last_byte) {
   take(0, {enter(1)});
   take(1, {enter(1)});
   take(0, {wire::control(Control::kRange, 0x10, kWriteSite), wire::operand(kX + 3),
