@@ -50,8 +50,11 @@ void Engine::add(Thread& thread, Entry* cell, Entry now, std::uint64_t granule) 
   if (foreign && thread.slot != 0 && thread.floor != kNever) {
     Slot& own = slots_[thread.slot];
     if (own.noted.load(std::memory_order_acquire) >= thread.floor) {
-      ask_noted(thread, prefix_of(own.noted_by.load(std::memory_order_relaxed), 0), now, lanes, 0,
-                granule);
+      // Whoever has interrupted the thread may have no entry here any more.
+      const std::uint32_t by = own.noted_by.load(std::memory_order_relaxed);
+      bool asked = false;
+      for (const Entry entry : lanes) asked |= slot_of(entry) == by && conflict(entry, now);
+      if (!asked) ask_noted(thread, prefix_of(by, 0), now, lanes, 0, granule);
     }
   }
   if (thread.slot != 0) store_cell(thread, cell, lanes, now, granule);

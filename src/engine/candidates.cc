@@ -50,8 +50,8 @@ void Engine::race(Thread& thread, Entry earlier, Entry now, std::uint64_t granul
 void Engine::note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule) {
   if (thread.slot == 0) return;
   const std::uint32_t slot = slot_of(theirs);
-  Notes::Set& set = notes_[thread.slot].about(slot);
-  for (Note& known : set.notes) {
+  Notes::Part& part = notes_[thread.slot].about(slot).of(granule);
+  for (Note& known : part.notes) {
     if (known.theirs.load(std::memory_order_relaxed) == theirs &&
         ((known.mine.load(std::memory_order_relaxed) ^ now) & ~(kBytes | kEpochMask)) == 0 &&
         known.address.load(std::memory_order_relaxed) == granule) {
@@ -60,7 +60,7 @@ void Engine::note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule
     }
   }
   ++thread.counters.noted;
-  Note& made = set.notes[set.next++ % Notes::kWays];
+  Note& made = part.notes[part.next++ % Notes::kInPart];
   made.theirs.store(theirs, std::memory_order_relaxed);
   made.mine.store(now, std::memory_order_relaxed);
   made.address.store(granule, std::memory_order_relaxed);
@@ -78,7 +78,7 @@ void Engine::note(Thread& thread, Entry theirs, Entry now, std::uint64_t granule
 }
 
 void Engine::note_again(Thread& thread, Entry now, std::uint64_t granule) {
-  for (const Note& note_of_read : notes_[thread.slot].about(thread.noted_slot).notes) {
+  for (const Note& note_of_read : notes_[thread.slot].about(thread.noted_slot).of(granule).notes) {
     const Entry theirs = note_of_read.theirs.load(std::memory_order_relaxed);
     if (theirs == 0 || slot_of(theirs) != thread.noted_slot ||
         note_of_read.address.load(std::memory_order_relaxed) != granule ||
@@ -135,18 +135,21 @@ void Engine::ask_evicted(Thread& thread, Entry other, Entry now, const Entry* la
 
 void Engine::ask_noted(Thread& thread, Entry other, Entry now, const Entry* lanes, unsigned newer,
                        std::uint64_t granule) {
-  for (const Note& note : notes_[slot_of(other)].about(thread.slot).notes) {
-    const Entry first = note.theirs.load(std::memory_order_relaxed);
-    const Entry between = note.mine.load(std::memory_order_relaxed);
-    if (first == 0 || !is_own(first, now) || epoch_of(first) < thread.floor ||
-        slot_of(between) != slot_of(other)) {
-      continue;
-    }
-    if (note.address.load(std::memory_order_relaxed) == granule &&
-        (first & between & now & kBytes) != 0) {
-      ask_one(thread, first, between, now, lanes, newer, granule);
-    } else if ((other & kBytes) != 0 && epoch_of(first) >= thread.wait_floor) {
-      ask_two(thread, note, other, now, granule);
+  for (Notes::Part& part : notes_[slot_of(other)].about(thread.slot).parts) {
+    for (const Note& note : part.notes) {
+      const Entry first = note.theirs.load(std::memory_order_relaxed);
+      // The same way is the same step.
+      if (!is_own(first, now) || epoch_of(first) < thread.floor || way_of(first) == way_of(now)) {
+        continue;
+      }
+      const Entry between = note.mine.load(std::memory_order_relaxed);
+      if (slot_of(between) != slot_of(other)) continue;
+      if (note.address.load(std::memory_order_relaxed) == granule &&
+          (first & between & now & kBytes) != 0) {
+        ask_one(thread, first, between, now, lanes, newer, granule);
+      } else if ((other & kBytes) != 0 && epoch_of(first) >= thread.wait_floor) {
+        ask_two(thread, note, other, now, granule);
+      }
     }
   }
 }
@@ -154,6 +157,7 @@ void Engine::ask_noted(Thread& thread, Entry other, Entry now, const Entry* lane
 void Engine::ask_one(Thread& thread, Entry first, Entry other, Entry now, const Entry* lanes,
                      unsigned newer, std::uint64_t granule) {
   if ((first & now & kBytes) == 0 || epoch_of(first) < thread.floor ||
+      way_of(first) == way_of(now) ||
       ((other & kReadBit) != 0 && ((first | now) & kReadBit) != 0)) {
     return;
   }

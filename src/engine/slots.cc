@@ -155,7 +155,9 @@ void Engine::renew_all(Thread& caller) {
     slots_[i].last_epoch = 0;
     slots_[i].busy = false;
     for (Notes::Set& set : notes_[i].sets) {
-      for (Note& each : set.notes) each.theirs.store(0, std::memory_order_relaxed);
+      for (Notes::Part& part : set.parts) {
+        for (Note& each : part.notes) each.theirs.store(0, std::memory_order_relaxed);
+      }
     }
   }
   used_.store(1, std::memory_order_relaxed);

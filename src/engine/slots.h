@@ -29,13 +29,19 @@ struct alignas(64) Slot {
   bool busy;
 };
 
-/// The notes of one slot. Written by its thread, read by all.
+/// The notes of one slot: about each other slot a few for each part of memory. Written by its
+/// thread, read by all.
 struct Notes {
   static constexpr std::uint32_t kSets = 16;
-  static constexpr std::uint32_t kWays = 32;
-  struct Set {
-    Note notes[kWays];
+  static constexpr std::uint32_t kParts = 4;
+  static constexpr std::uint32_t kInPart = 8;
+  struct Part {
+    Note notes[kInPart];
     std::uint32_t next;
+  };
+  struct Set {
+    Part parts[kParts];
+    [[nodiscard]] Part& of(std::uint64_t granule) { return parts[(granule >> 3) % kParts]; }
   };
   Set sets[kSets];
 
