@@ -122,14 +122,17 @@ class Engine {
     Thread& thread_;
   };
   void go_in(Thread& thread) {
-    if (thread.wants_slot) [[unlikely]]
-      change_slot(thread);
     for (;;) {
       thread.inside.store(1, std::memory_order_seq_cst);
-      if (!renewing_.load(std::memory_order_seq_cst)) [[likely]]
+      const bool waits = renewing_.load(std::memory_order_seq_cst);
+      if (!waits && !thread.wants_slot) [[likely]]
         break;
       thread.inside.store(0, std::memory_order_release);
-      host_.pause(host_.context);
+      if (waits) {
+        host_.pause(host_.context);
+      } else {
+        change_slot(thread);
+      }
     }
     // Somebody has interrupted the thread: what it has accessed since then has to be looked at,
     // even if the cell knows it.
