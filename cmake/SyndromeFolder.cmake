@@ -51,7 +51,8 @@ endif()
 # or programs that it builds), and slow when cmake/slow_tests.txt says so. Those in which more than one
 # thread of ours runs have the label threads as well and are what the target threads builds: they are
 # what ThreadSanitizer can say something about.
-set(SYNDROME_THREADED syndrome_trace_test syndrome_check_nondeterminism_test syndrome_explore_test
+set(SYNDROME_THREADED syndrome_trace_test syndrome_engine_differential_test
+    syndrome_check_nondeterminism_test syndrome_explore_test
     cli_test record_test run_test order_test convert_test nondeterminism_command_test)
 add_custom_target(threads)
 set(SYNDROME_SLOW_TESTS ${PROJECT_SOURCE_DIR}/cmake/slow_tests.txt)

@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 // determinism shares with atomicity: what conflicts, and the engine and search for cycles.
 const std::map<std::string, std::vector<std::string>, std::less<>> kMayInclude = {
     {"event", {}},
+    {"engine", {"event"}},
+    {"engine/differential", {"event", "engine", "check/*"}},
     {"runtime", {"event"}},
     {"instrument", {"event"}},
     {"trace", {"event"}},
