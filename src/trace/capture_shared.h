@@ -5,12 +5,12 @@
 //                    What only one thread accesses in the whole run, or what nobody writes, has no
 //                    conflicts: without it, all verdicts are the same.
 //   CaptureRepeats   which access is a repetition: its thread has accessed the same bytes in the
-//                    same way, at the same site, and since then entered or left no function and synchronized with
-//                    nobody, and nobody else came to the granule. Moved to the first one's place it
-//                    has the same conflicts in the same order, so two units of work, blocks or
-//                    threads that are in each other's way without it are so with it, and the
-//                    other way round. Which of the 14 patterns of atomic sets that is may be
-//                    another one: where the other thread was meanwhile at another location.
+//                    same way, at the same site, and since then entered or left no function and
+//                    synchronized with nobody, and nobody else came to the granule. Moved to the
+//                    first one's place it has the same conflicts in the same order, so two units of
+//                    work, blocks or threads that are in each other's way without it are so with
+//                    it, and the other way round. Which of the 14 patterns of atomic sets that is
+//                    may be another one: where the other thread was meanwhile at another location.
 
 #pragma once
 
@@ -34,6 +34,11 @@ class CaptureShared {
   void touch(std::uint32_t thread, std::uint64_t address, std::uint64_t bytes, bool write,
              bool alone = false) {
     const std::uint64_t last = (address + bytes - 1) >> 3;
+    if (bytes > kLong && long_.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMostLong)
+        [[unlikely]] {
+      full_.store(true, std::memory_order_relaxed);
+      return;
+    }
     for (std::uint64_t granule = address >> 3; granule <= last; ++granule) {
       std::uint32_t* const state = states_.make(granule);
       if (state == nullptr) {
@@ -97,13 +102,18 @@ class CaptureShared {
   }
 
   GranuleTable<std::uint32_t> states_;
+  /// Ranges longer than kLong count; with more of them than kMostLong bytes the table counts as
+  /// full, so that a damaged length costs a second and not a day.
+  static constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kMostLong = std::uint64_t{1} << 32;
+  std::atomic<std::uint64_t> long_ = 0;
   std::atomic<bool> full_ = false;
 };
 
 class CaptureRepeats {
  public:
-  /// Whether an access to bytes of one granule repeats one of the same site: what comes of the value
-  /// depends on where it was read. `segment` is one of the thread's, and no other thread's.
+  /// Whether an access to bytes of one granule repeats one of the same site: what comes of the
+  /// value depends on where it was read. `segment` is one of the thread's, and no other thread's.
   [[nodiscard]] bool knows(std::uint64_t segment, std::uint32_t site, std::uint64_t address,
                            std::uint64_t bytes, bool write) {
     Entry& entry = entries_[slot_of(address >> 3)];

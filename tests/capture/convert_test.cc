@@ -37,7 +37,8 @@ TEST_P(Convert, LosesNothing) {
   // which only its recording knows.
   const auto found_in = [&](const std::string& trace) {
     return shell
-        .run("syndrome check --check atomicity --format json " + trace +
+        .run("syndrome check --check atomicity --format json --source '" +
+             source_directory().string() + "' " + trace +
              " | sed '/\"program\": {/,/}/d; /\"seconds\":/d; /\"format\":/d; s/" + trace +
              "/TRACE/g'")
         .out;

@@ -79,7 +79,8 @@ class Faults : public ::testing::TestWithParam<const char*> {
 
   /// The variables with races, from a trace that must be whole.
   Names races(const std::string& file = "run.syn") {
-    const Outcome outcome = shell_.run("syndrome check --check races --format json " + file);
+    const Outcome outcome = shell_.run("syndrome check --check races --format json --source '" +
+                                       source_directory().string() + "' " + file);
     EXPECT_THAT(outcome.code, ::testing::AnyOf(0, 1)) << outcome.err;
     if (file == "run.syn") {
       EXPECT_THAT(outcome.err, IsEmpty());

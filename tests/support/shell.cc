@@ -35,8 +35,8 @@ Shell::Shell() {
   std::string pattern = std::filesystem::temp_directory_path() / "syndrome-test-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) fail(pattern);
   directory_ = pattern;
-  std::filesystem::create_directory_symlink(source_directory() / "examples",
-                                            directory_ / "examples");
+  std::filesystem::copy(source_directory() / "examples", directory_ / "examples",
+                        std::filesystem::copy_options::recursive);
   std::filesystem::create_directory(directory_ / "build");
   std::filesystem::create_directory_symlink(SYNDROME_BIN_DIR, directory_ / "build" / "bin");
 }
