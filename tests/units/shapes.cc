@@ -326,6 +326,34 @@ Phonebook& phonebook() {
   return *made;
 }
 
+/// Looking up a key inserts it, once.
+class Votes {
+ public:
+  int of(int key) {
+    std::lock_guard lock(mutex_);
+    return votes_[key];
+  }
+  void set(int key, int votes) {
+    std::lock_guard lock(mutex_);
+    votes_[key] = votes;
+  }
+  void count_two() {
+    for (int i = 0; i < 2; ++i) {
+      const int now = of(1);
+      if (i == 1) interrupted();
+      set(1, now + 1);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, int> votes_;
+};
+Votes& votes() {
+  static auto* const made = new Votes();
+  return *made;
+}
+
 class Car {
  public:
   long distance() {
@@ -530,6 +558,7 @@ const Shape kShapes[] = {
     {"static", [] { result += Site::all(); }, Site::leave},
     {"vector", [] { result += ledger().balance(); }, [] { ledger().transfer(); }},
     {"map", [] { phonebook().put_once(1, 10); }, [] { phonebook().put(1, 20); }},
+    {"rounds-of-map", [] { votes().count_two(); }, [] { votes().set(1, 20); }},
     {"owned", [] { result += car().distance(); }, [] { car().drive(); }},
     {"torn", [] { place.move_to(3); }, [] { result += place.distance(); }},
     {"lock", end_of_day, earn},

@@ -21,10 +21,10 @@ struct Shape {
   std::string_view location;  // of the finding; empty: there is none
 };
 constexpr Shape kShapes[] = {
-    {"helpers", "stock"}, {"sections", "visits"}, {"atomic", "tickets"}, {"base", ""},
-    {"virtual", ""},      {"member", ""},         {"union", ""},         {"array", ""},
-    {"static", "Site::"}, {"vector", ""},         {"map", ""},           {"owned", ""},
-    {"torn", "Position"}, {"lock", "money"},
+    {"helpers", "stock"},  {"sections", "visits"}, {"atomic", "tickets"}, {"base", ""},
+    {"virtual", ""},       {"member", ""},         {"union", ""},         {"array", ""},
+    {"static", "Site::"},  {"vector", ""},         {"map", ""},           {"owned", ""},
+    {"rounds-of-map", ""}, {"torn", "Position"},   {"lock", "money"},
 };
 constexpr std::string_view kRight[] = {"recheck", "cas", "gauge", "rounds", "requeue", "print"};
 

@@ -37,6 +37,15 @@ bool is_own(const Activation& unit, const Access& first, const Access& second) {
   return first.context == unit.context && second.context == unit.context;
 }
 
+/// Whether two accesses of one step belong to the same execution of it, as far as is known: an
+/// insertion in the first round says nothing of the rounds after it.
+bool in_one_execution(const Activation& unit, const Access& first, const Access& second) {
+  if (is_own(unit, first, second)) return true;
+  return std::ranges::any_of(first.in, [&](EventNumber begin) {
+    return begin > unit.begin && std::ranges::find(second.in, begin) != second.in.end();
+  });
+}
+
 }  // namespace
 
 void Detector::take(const Batch& batch, const Names& names) {
@@ -278,7 +287,8 @@ void Detector::look_at_one(const Now& now, const Location& location, const Threa
     candidate.re_reads = !second.write && flow_.decides(second.step);
     candidate.served = first.served;
     candidate.whole = std::ranges::any_of(location.ways, [&](const Access& access) {
-      return access.write && step_in(*unit, access) == from;
+      return access.write && step_in(*unit, access) == from &&
+             in_one_execution(*unit, first, access);
     });
     Judgement best;
     const Access* best_other = nullptr;
